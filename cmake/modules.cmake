@@ -1,0 +1,8 @@
+# The modules, in the only order in which they may include each other (docs/architecture.md).
+# tests/structure/include_order.sh reads MODULE_ORDER from this file.
+set(MODULE_ORDER base num chip isa asm sim tensor graph model kernel plan check lower place xchg
+                 emit pack compile run prof quant api cli)
+
+tw_module(base Threads::Threads)
+file(GLOB pages CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/docs/errors/TW*.md)
+tw_embed(tw_base tw_error_pages ${pages})

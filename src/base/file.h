@@ -1,0 +1,26 @@
+/* Files: whole reads, read-only mappings, and writes that are seen whole or not at all. */
+#pragma once
+
+#include "base/diag.h"
+
+#include <stdint.h>
+
+/* Whole file as bytes plus a final 0 (not counted). Free with mem_free. */
+Status file_read(const char *path, uint8_t **bytes, size_t *size, Diag *diag);
+
+typedef struct FileMap {
+    const uint8_t *bytes; /* NULL for an empty file */
+    size_t size;
+} FileMap;
+
+Status file_map(const char *path, FileMap *map, Diag *diag);
+void file_unmap(FileMap *map);
+
+/* Writes to ".NAME.tmp-PID" in the target's folder, fsyncs, renames. Stale temporary files of dead
+ * processes for the same target are removed first. */
+Status file_write_atomic(const char *path, const void *bytes, size_t size, Diag *diag);
+
+/* The same protocol for writers that need a path of their own (SQLite): begin names the temporary
+ * path (free with mem_free); end fsyncs and renames it to `path`, or removes it when !keep. */
+Status file_replace_begin(const char *path, char **temporary, Diag *diag);
+Status file_replace_end(const char *path, char *temporary, bool keep, Diag *diag);
