@@ -6,7 +6,8 @@
 
 typedef enum CpuLevel { CPU_PORTABLE = 0, CPU_AVX2 = 1, CPU_AVX512 = 2 } CpuLevel;
 
-/* avx2 means AVX2 + FMA + F16C + BMI2; avx512 adds F, BW, DQ, VL. */
+/* avx2 means AVX2 + FMA + F16C + BMI2; avx512 adds F, BW, DQ, VL. Reads the environment at each
+ * call: callers keep the answer. */
 CpuLevel cpu_level(void);
 /* What the processor has, whatever the environment says. */
 CpuLevel cpu_level_native(void);

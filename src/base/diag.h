@@ -2,7 +2,8 @@
  *
  * A Diag owns its strings. It is not shared between threads: workers fill one each, and
  * diag_append moves them over in a fixed order. When the host is out of memory an entry keeps its
- * code and a constant text, so that reporting never fails.
+ * code and a constant text, or at least `unrecorded` its code, so that reporting never fails. A
+ * zeroed Diag is an empty one.
  */
 #pragma once
 
@@ -35,6 +36,7 @@ typedef struct Diag {
     DiagEntry *entries;
     size_t count, capacity;
     size_t errors;
+    Status unrecorded; /* code of the first error that found no memory for its entry */
 } Diag;
 
 void diag_init(Diag *diag);

@@ -4,7 +4,7 @@
 #include <stddef.h>
 
 typedef struct EmbeddedFile {
-    const char *name; /* file name without folders */
+    const char *name;  /* file name without folders */
     const char *bytes; /* followed by a 0 that size does not count */
     size_t size;
 } EmbeddedFile;

@@ -17,10 +17,12 @@ Status file_map(const char *path, FileMap *map, Diag *diag);
 void file_unmap(FileMap *map);
 
 /* Writes to ".NAME.tmp-PID" in the target's folder, fsyncs, renames. Stale temporary files of dead
- * processes for the same target are removed first. */
+ * processes for the same target are removed first. A target that exists and is no regular file is
+ * refused. Two threads must not write the same target at the same time. */
 Status file_write_atomic(const char *path, const void *bytes, size_t size, Diag *diag);
 
 /* The same protocol for writers that need a path of their own (SQLite): begin names the temporary
- * path (free with mem_free); end fsyncs and renames it to `path`, or removes it when !keep. */
+ * path, where no file is yet (free with mem_free); end fsyncs it and renames it to `path`, or
+ * removes it when !keep or when it fails. end does not free `temporary`. */
 Status file_replace_begin(const char *path, char **temporary, Diag *diag);
-Status file_replace_end(const char *path, char *temporary, bool keep, Diag *diag);
+Status file_replace_end(const char *path, const char *temporary, bool keep, Diag *diag);

@@ -1,6 +1,7 @@
 /* Allocation: checked sizes, and one place where tests make the n-th allocation fail. */
 #pragma once
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,6 +13,7 @@ void *mem_resize(void *block, size_t count, size_t size);
 void mem_free(void *block);
 char *mem_strdup(const char *text);
 char *mem_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
+char *mem_vprintf(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));
 
 /* Test hook: the n-th allocation from now (1 = next) and all after it fail; 0 switches it off.
  * Returns how many allocations were made since the last call. */
@@ -40,7 +42,8 @@ void arena_free(Arena *arena);
 /* Appends one item; false when there is no memory. */
 #define vec_push(vec, ...)                                                                         \
     (vec_reserve((vec), 1) && ((vec)->items[(vec)->count++] = (__VA_ARGS__), true))
-#define vec_free(vec) (mem_free((vec)->items), (vec)->items = NULL, (vec)->count = (vec)->capacity = 0)
+#define vec_free(vec)                                                                              \
+    (mem_free((vec)->items), (vec)->items = NULL, (vec)->count = (vec)->capacity = 0)
 
 bool vec_grow(void **items, size_t *capacity, size_t count, size_t more, size_t size);
 
@@ -53,7 +56,9 @@ bool vec_grow(void **items, size_t *capacity, size_t count, size_t more, size_t 
 static inline uint64_t align_up(uint64_t value, uint64_t to) {
     return (value + to - 1) / to * to;
 }
-static inline uint64_t div_up(uint64_t value, uint64_t by) { return (value + by - 1) / by; }
+static inline uint64_t div_up(uint64_t value, uint64_t by) {
+    return (value + by - 1) / by;
+}
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 #define MIN_OF(a, b)    ((a) < (b) ? (a) : (b))
 #define MAX_OF(a, b)    ((a) > (b) ? (a) : (b))

@@ -8,7 +8,9 @@ typedef struct Random {
 } Random;
 
 uint64_t fnv1a64(const char *text); /* offset basis CBF29CE484222325, prime 100000001B3 */
-static inline Random random_seed(uint64_t seed) { return (Random){seed}; }
+static inline Random random_seed(uint64_t seed) {
+    return (Random){seed};
+}
 /* state += 9E3779B97F4A7C15, then the 30/27/31 xor-shift-multiply finaliser. */
 uint64_t random_next(Random *random);
 /* Uniform in [0, bound), bound > 0, without modulo bias. */
