@@ -1,0 +1,130 @@
+/* The simulated chip: N tiles, each a supervisor and six workers sharing one pipeline of six issue
+ * slots, executed bundle by bundle with values and cycles.
+ *
+ * Life of a machine: machine_create, machine_load (initial segments), machine_start, then
+ * machine_run again and again. Each machine_run executes every tile until all of them wait in the
+ * host barrier (`sync 7`), or returns the first trap. While they wait the caller may read and write
+ * memory (host points); the next machine_run releases the barrier.
+ *
+ * Time: all tiles count the same cycles from 0 at machine_start. Between barriers tiles do not see
+ * each other, so each runs alone to its next barrier and then the next tile does; values, cycles,
+ * counters and traps are therefore identical for any number of threads.
+ *
+ * Addresses are byte addresses in tile memory, 0x4C000 … 0xE7FFF (chip/chip.h).
+ */
+#pragma once
+
+#include "base/diag.h"
+#include "base/pool.h"
+#include "isa/isa.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct Machine Machine;
+
+typedef struct MachineOptions {
+    /* A tile that issues nothing but its own code for this many cycles after a release traps with
+     * ERR_SIM_BUDGET. 0 = MACHINE_CYCLE_BUDGET. */
+    uint64_t cycle_budget;
+    /* Keep the time line of every tile (machine_timeline). */
+    bool timeline;
+} MachineOptions;
+
+#define MACHINE_CYCLE_BUDGET 4000000000u
+
+/* tiles in 1 … CHIP_TILES. `pool` (may be NULL: this thread only) and `options` (may be NULL: all
+ * zero) are borrowed; pool must outlive the machine. NULL without memory. */
+Machine *machine_create(uint32_t tiles, Pool *pool, const MachineOptions *options);
+void machine_free(Machine *machine);
+uint32_t machine_tiles(const Machine *machine);
+
+/* Puts initial bytes into a tile before machine_start. The bytes are copied; equal pages of all
+ * tiles are kept once until one of them is written. Memory never loaded nor written reads as zero
+ * and costs nothing. Errors: ERR_SIM_HOST_ACCESS (tile or range does not exist), ERR_NO_MEMORY. */
+Status machine_load(Machine *machine, uint32_t tile, uint32_t address, const void *bytes,
+                    size_t size, Diag *diag);
+
+/* Host access at host points: any byte range of one tile's memory. Writing bytes that hold code is
+ * allowed. Both may be called from several threads at once for different tiles. Errors as above. */
+Status machine_read(const Machine *machine, uint32_t tile, uint32_t address, void *bytes,
+                    size_t size, Diag *diag);
+Status machine_write(Machine *machine, uint32_t tile, uint32_t address, const void *bytes,
+                     size_t size, Diag *diag);
+
+/* Every tile's supervisor will begin at `entry`, at cycle 0, all registers zero; counters and time
+ * lines restart, memory stays. machine_start_tile gives one tile another entry afterwards. A bad
+ * entry traps when it is fetched. */
+void machine_start(Machine *machine, uint32_t entry);
+void machine_start_tile(Machine *machine, uint32_t tile, uint32_t entry);
+
+/* Runs to the next host barrier of all tiles. STATUS_OK when all wait in it. Otherwise the code of
+ * the trap that machine_trap tells about, also in `diag` (place.tile set); the machine can then be
+ * inspected and freed, and machine_run again returns the same trap. */
+Status machine_run(Machine *machine, Diag *diag);
+
+/* Why a simulated program was stopped (docs/architecture.md, "traps"). */
+typedef enum TrapClass {
+    TRAP_UNDEFINED,        /* the chip raises an exception here, or does nothing useful */
+    TRAP_UNPREDICTABLE,    /* the chip's behaviour cannot be relied on */
+    TRAP_ELEMENT_CONFLICT, /* two accesses of one instruction meet in one memory element */
+    TRAP_UNIMPLEMENTED,    /* the simulator lacks it */
+    TRAP_UNSUPPORTED,      /* outside what the simulator models (external devices) */
+    TRAP_ENDLESS,          /* deadlock, or the cycle budget is used up */
+} TrapClass;
+
+#define MACHINE_SUPERVISOR 6 /* context number of the supervisor; workers are 0 … 5 */
+
+typedef struct MachineTrap {
+    Status code; /* ERR_SIM_*, or ERR_NO_MEMORY */
+    TrapClass class;
+    uint32_t tile;
+    uint32_t context; /* 0 … 5, or MACHINE_SUPERVISOR */
+    uint32_t pc;      /* of the instruction that trapped */
+    uint32_t address; /* memory address concerned, 0 if none */
+    uint64_t cycle;
+    char text[160];
+} MachineTrap;
+
+/* The trap that ended the last machine_run: the earliest by cycle, then by tile. NULL if none. */
+const MachineTrap *machine_trap(const Machine *machine);
+const char *trap_class_name(TrapClass class);
+
+/* One tile since machine_start; the two cycles are those of the last machine_run. */
+typedef struct MachineTileCounters {
+    uint64_t released;     /* cycle at which the host barrier released it (0 in the first run) */
+    uint64_t arrived;      /* cycle at which it reached the next host barrier */
+    uint64_t bundles;      /* worker bundles and single worker instructions issued */
+    uint64_t instructions; /* worker instructions: a bundle counts 2 */
+    uint64_t supervisor;   /* supervisor instructions */
+    uint64_t launches;     /* run and runall */
+    uint64_t worker_slots; /* issue slots taken by workers, long operations included */
+} MachineTileCounters;
+
+MachineTileCounters machine_tile_counters(const Machine *machine, uint32_t tile);
+/* Sums over tiles; `released` and `arrived` are the earliest release and the last arrival. */
+MachineTileCounters machine_counters(const Machine *machine);
+
+/* Time line of a tile's supervisor (option `timeline`): what it did at which cycle, ascending. */
+typedef enum MachineEventKind {
+    EVENT_CALL,    /* call issued; address = target */
+    EVENT_RETURN,  /* br issued; address = target */
+    EVENT_LAUNCH,  /* run or runall issued; address = entry of the workers */
+    EVENT_JOIN,    /* supervisor resumed after a local sync */
+    EVENT_ARRIVE,  /* arrived at a barrier of all tiles; address = sync zone, or 1 for `sans` */
+    EVENT_RELEASE, /* a barrier of all tiles released it; address = sync zone */
+} MachineEventKind;
+
+typedef struct MachineEvent {
+    uint64_t cycle;
+    MachineEventKind kind;
+    uint32_t address;
+} MachineEvent;
+
+const MachineEvent *machine_timeline(const Machine *machine, uint32_t tile, size_t *count);
+
+/* Memory that the machine holds for tiles now, in bytes: pages (shared ones once) and code. */
+uint64_t machine_memory_bytes(const Machine *machine);
+
+/* Whether a form of isa.def has semantics; one without traps ERR_SIM_UNIMPLEMENTED. */
+bool sim_form_is_implemented(IsaForm form);
