@@ -20,18 +20,26 @@ uint64_t mem_fail_after(uint64_t n) {
     return atomic_exchange(&allocations, 0);
 }
 
+/* Bytes to ask for: an empty block still needs an address of its own. False on overflow. */
+static bool block_bytes(size_t count, size_t size, size_t *bytes) {
+    if (!checked_mul(count, size, bytes) || *bytes > PTRDIFF_MAX)
+        return false;
+    *bytes = MAX_OF(*bytes, (size_t)1);
+    return true;
+}
+
 void *mem_alloc(size_t count, size_t size) {
-    if (!allocation_may_proceed())
+    size_t bytes;
+    if (!allocation_may_proceed() || !block_bytes(count, size, &bytes))
         return NULL;
-    /* calloc checks the product; an empty block still needs an address of its own. */
-    return count == 0 || size == 0 ? calloc(1, 1) : calloc(count, size);
+    return calloc(1, bytes);
 }
 
 void *mem_resize(void *block, size_t count, size_t size) {
     size_t bytes;
-    if (!allocation_may_proceed() || !checked_mul(count, size, &bytes))
+    if (!allocation_may_proceed() || !block_bytes(count, size, &bytes))
         return NULL;
-    return realloc(block, bytes ? bytes : 1);
+    return realloc(block, bytes);
 }
 
 void mem_free(void *block) {
@@ -80,14 +88,14 @@ struct ArenaChunk {
 #endif
 #if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
 /* Every block is a chunk of its own, so that the sanitizer sees its ends. */
-enum { FIRST_CHUNK = 0, LAST_CHUNK = 0 };
+static const size_t first_chunk = 1, last_chunk = 1;
 #else
-enum { FIRST_CHUNK = 4096, LAST_CHUNK = 1 << 20 };
+static const size_t first_chunk = 4096, last_chunk = 1 << 20;
 #endif
 
 static struct ArenaChunk *arena_add_chunk(Arena *arena, size_t bytes) {
-    size_t size = arena->chunks ? MIN_OF(2 * arena->chunks->size, (size_t)LAST_CHUNK) : FIRST_CHUNK;
-    size = MAX_OF(size, bytes);
+    size_t size = arena->chunks ? 2 * arena->chunks->size : first_chunk;
+    size = MAX_OF(MIN_OF(size, last_chunk), bytes);
     size_t total;
     if (!checked_add(size, sizeof(struct ArenaChunk), &total))
         return NULL;

@@ -87,30 +87,54 @@ static void pool_release(Pool *pool) {
     mem_free(pool);
 }
 
-Pool *pool_create(unsigned threads) {
-    Pool *pool = mem_alloc(1, sizeof *pool);
-    if (!pool)
-        return NULL;
-    pool->threads = threads ? threads : processor_count();
-    pthread_mutex_init(&pool->mutex, NULL);
-    pthread_cond_init(&pool->changed, NULL);
-    pthread_cond_init(&pool->finished, NULL);
-    unsigned helpers = pool->threads - 1;
-    pool->helpers = mem_alloc(helpers, sizeof *pool->helpers);
-    if (!pool->helpers) {
-        pool_release(pool);
-        return NULL;
-    }
-    for (unsigned i = 0; i < helpers; i++) {
+static Status start_helpers(Pool *pool) {
+    unsigned count = pool->threads - 1;
+    pool->helpers = mem_alloc(count, sizeof *pool->helpers);
+    if (!pool->helpers)
+        return ERR_NO_MEMORY;
+    for (unsigned i = 0; i < count; i++) {
         Helper *helper = &pool->helpers[i];
         *helper = (Helper){.pool = pool, .worker = i + 1};
         if (pthread_create(&helper->thread, NULL, helper_main, helper) != 0) {
             stop_helpers(pool, i);
-            pool_release(pool);
-            return NULL;
+            return ERR_THREAD;
         }
     }
+    return STATUS_OK;
+}
+
+static Status create(unsigned threads, Pool **result) {
+    *result = NULL;
+    if (threads > POOL_MOST_THREADS)
+        return ERR_THREAD;
+    Pool *pool = mem_alloc(1, sizeof *pool);
+    if (!pool)
+        return ERR_NO_MEMORY;
+    pool->threads = threads ? threads : MIN_OF(processor_count(), (unsigned)POOL_MOST_THREADS);
+    pthread_mutex_init(&pool->mutex, NULL);
+    pthread_cond_init(&pool->changed, NULL);
+    pthread_cond_init(&pool->finished, NULL);
+    Status status = start_helpers(pool);
+    if (status != STATUS_OK)
+        pool_release(pool);
+    else
+        *result = pool;
+    return status;
+}
+
+Pool *pool_create(unsigned threads) {
+    Pool *pool;
+    create(threads, &pool);
     return pool;
+}
+
+Status pool_open(unsigned threads, Pool **pool, Diag *diag) {
+    Status status = create(threads, pool);
+    if (status == ERR_NO_MEMORY)
+        diag_error(diag, status, DIAG_NOWHERE, "no memory left for the thread pool");
+    else if (status == ERR_THREAD)
+        diag_error(diag, status, DIAG_NOWHERE, "cannot start %u threads", threads);
+    return status;
 }
 
 void pool_free(Pool *pool) {

@@ -1,14 +1,19 @@
 /* Thread pool: fixed ranges, so that results never depend on the number of threads. */
 #pragma once
 
-#include "base/status.h"
+#include "base/diag.h"
 
 #include <stddef.h>
 
 typedef struct Pool Pool;
 
-/* threads = 0: as many as the machine has processors. NULL without memory or threads. */
+enum { POOL_MOST_THREADS = 1024 };
+
+/* threads = 0: as many as this process may use processors, at most POOL_MOST_THREADS. NULL without
+ * memory or threads. */
 Pool *pool_create(unsigned threads);
+/* The same with a story: ERR_NO_MEMORY or ERR_THREAD, and *pool NULL. */
+Status pool_open(unsigned threads, Pool **pool, Diag *diag);
 void pool_free(Pool *pool);
 unsigned pool_threads(const Pool *pool);
 
