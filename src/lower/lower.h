@@ -1,0 +1,104 @@
+/* Lowering: a plan becomes a tile graph, that is the buffers of every tile and the ordered steps
+ * that use them. No address is known here.
+ *
+ * Steps are numbered 0…step_count-1. Time is counted in events: the host writes inputs and
+ * parameters in event 0, step s is event s + 1, the host reads outputs in event step_count + 1 (the
+ * end event). A parameter lives from event 0 to the end event: the package may run many times.
+ */
+#pragma once
+
+#include "base/diag.h"
+#include "base/mem.h"
+#include "graph/graph.h"
+#include "kernel/kernel.h"
+#include "plan/plan.h"
+#include "tensor/format.h"
+
+#include <stdio.h>
+
+typedef enum BufferRole {
+    BUFFER_INPUT,     /* written by the host before every run */
+    BUFFER_PARAMETER, /* written by the host once */
+    BUFFER_OUTPUT,    /* read by the host after every run */
+    BUFFER_TEMPORARY,
+} BufferRole;
+
+typedef struct LowerBuffer {
+    uint32_t tile;      /* logical */
+    uint32_t value;     /* graph value */
+    uint32_t shard;     /* shard number in the value's format */
+    uint32_t bytes;     /* storage, ≥ 1 */
+    uint32_t tail;      /* bytes behind it that are read and discarded */
+    uint32_t alignment; /* power of two */
+    MemoryClass memory_class;
+    BufferRole role;
+    uint32_t first_event, last_event; /* inclusive */
+} LowerBuffer;
+
+/* Two buffers of one tile that may not share an effective memory element. */
+typedef struct LowerPair {
+    uint32_t a, b;
+} LowerPair;
+
+typedef struct LowerOperand {
+    uint32_t buffer, offset; /* offset in bytes */
+} LowerOperand;
+
+/* One kernel call on one tile. Operands and scalars are those of kernel_operands for the spec, in
+ * its order: output first. */
+typedef struct LowerCall {
+    uint32_t tile;
+    uint32_t spec; /* index into TileGraph.specs */
+    LowerOperand operands[KERNEL_MAX_OPERANDS];
+} LowerCall;
+
+typedef enum LowerStepKind { STEP_COMPUTE } LowerStepKind;
+
+/* All tiles enter a step in the same order; tiles without a call go on to the next one. */
+typedef struct LowerStep {
+    LowerStepKind kind;
+    uint32_t operation;              /* graph operation it comes from */
+    uint32_t first_call, call_count; /* by ascending tile */
+    uint64_t predicted_cycles;       /* of the slowest tile */
+} LowerStep;
+
+typedef enum BindingKind { BINDING_INPUT, BINDING_PARAMETER, BINDING_OUTPUT } BindingKind;
+
+/* One copy of one shard. Slices of a binding are ordered by shard, then by copy. */
+typedef struct LowerSlice {
+    uint32_t buffer, shard, copy;
+} LowerSlice;
+
+/* A named tensor of the host. Name and format live as long as graph and plan. */
+typedef struct LowerBinding {
+    const char *name;
+    BindingKind kind;
+    uint32_t value;
+    Shape shape; /* logical */
+    Format format;
+    uint32_t first_slice, slice_count;
+} LowerBinding;
+
+typedef struct TileGraph {
+    uint32_t tiles;        /* logical tiles 0…tiles-1; some may be idle */
+    uint32_t *tile_buffer; /* tiles + 1 numbers: buffers of tile t are [t], …, [t + 1] - 1 */
+    uint32_t *tile_pair;   /* the same for pairs */
+    VEC(LowerBuffer) buffers;
+    VEC(LowerPair) pairs;
+    VEC(KernelSpec) specs; /* different ones */
+    VEC(LowerCall) calls;
+    VEC(LowerStep) steps;
+    VEC(LowerSlice) slices;
+    VEC(LowerBinding) bindings; /* inputs and parameters in graph order, then outputs */
+    uint32_t end_event;
+} TileGraph;
+
+/* Expands. `graph` and `plan` must outlive the result, which wants tile_graph_free in any case. */
+Status lower_plan(const Graph *graph, const Plan *plan, TileGraph *result, Diag *diag);
+void tile_graph_free(TileGraph *tiles);
+
+/* Bytes of all buffers, tails not counted. */
+uint64_t tile_graph_bytes(const TileGraph *tiles);
+
+/* Text form: steps, specs, bindings, then buffers, pairs and calls of each tile. */
+void tile_graph_print(const TileGraph *tiles, FILE *out);
