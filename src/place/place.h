@@ -17,13 +17,9 @@
 #include "base/diag.h"
 #include "base/mem.h"
 #include "base/pool.h"
+#include "tensor/tensor.h"
 
 #include <stdio.h>
-
-typedef enum PlaceClass {
-    PLACE_STANDARD,    /* either region */
-    PLACE_INTERLEAVED, /* region 1 only */
-} PlaceClass;
 
 /* Half open; in bytes. */
 typedef struct PlaceRange {
@@ -37,7 +33,7 @@ typedef struct PlaceBuffer {
     uint32_t bytes;   /* storage of one member, at least 1 */
     uint32_t tail;    /* bytes behind it that are read and discarded */
     uint32_t align;   /* power of two */
-    PlaceClass memory_class;
+    MemoryClass memory_class;
     uint32_t first, last;  /* inclusive lifetime in events, first <= last */
     uint32_t members;      /* 1, or the length of a sequence */
     bool members_apart;    /* members conflict with each other */
