@@ -30,7 +30,7 @@ typedef struct PackageBlob {
     uint32_t size;
 } PackageBlob;
 
-enum { SEGMENT_READ = 1, SEGMENT_WRITE = 2, SEGMENT_EXECUTE = 4 };
+enum { PACKAGE_READ = 1, PACKAGE_WRITE = 2, PACKAGE_EXECUTE = 4 };
 
 /* Initial content of a tile's memory: the blob's bytes at `address`, then zeros up to `size`. */
 typedef struct PackageSegment {
@@ -38,7 +38,7 @@ typedef struct PackageSegment {
     uint32_t blob; /* index, or PACKAGE_NONE: all zero */
 } PackageSegment;
 
-typedef enum BindingKind { BINDING_INPUT, BINDING_OUTPUT, BINDING_PARAMETER } BindingKind;
+typedef enum PackageKind { PACKAGE_INPUT, PACKAGE_PARAMETER, PACKAGE_OUTPUT } PackageKind;
 
 /* Where a piece of a binding lies. The slices of one tile, in order, are the bytes of the shard
  * that the binding's format gives to that tile; usually there is one. */
@@ -49,11 +49,11 @@ typedef struct PackageSlice {
 
 typedef struct PackageBinding {
     const char *name; /* unique, not empty */
-    BindingKind kind;
+    PackageKind kind;
     Shape shape;
     Format format; /* with precision and scale */
     uint32_t slice_count;
-    PackageSlice *slices; /* ascending by tile */
+    PackageSlice *slices; /* by shard, then by copy (ascending tile) */
 } PackageBinding;
 
 /* Where a tile starts for the entry program `name`; an entry has all tiles of the package. */
@@ -86,11 +86,11 @@ typedef struct PackageProgram {
     uint32_t step_count;
 } PackageProgram;
 
-typedef enum StepKind { STEP_COMPUTE, STEP_EXCHANGE, STEP_COPY, STEP_REPEAT } StepKind;
+typedef enum PackageStepKind { PACKAGE_COMPUTE, PACKAGE_EXCHANGE, PACKAGE_REPEAT } PackageStepKind;
 
 typedef struct PackageStep {
     uint32_t program, step;
-    StepKind kind;
+    PackageStepKind kind;
     const char *name;          /* symbol that it calls, or phase */
     uint32_t origin;           /* index of a PackageOrigin, or PACKAGE_NONE */
     uint32_t invocations;      /* calls that it makes */
