@@ -41,16 +41,16 @@ typedef enum IsaLane { ISA_LANE_MAIN, ISA_LANE_AUX } IsaLane;
 typedef enum IsaMode { ISA_SUPERVISOR = 1, ISA_WORKER = 2, ISA_BOTH = 3 } IsaMode;
 
 typedef enum IsaFlags {
-    ISA_F_CONTROL = 1 << 0,  /* changes the flow; not in a repeat body */
-    ISA_F_BRANCH = 1 << 1,   /* br, bri, call, br?? */
-    ISA_F_SYSTEM = 1 << 2,   /* control registers, run, sync, trap, exchange; not in a repeat body */
-    ISA_F_EXIT = 1 << 3,     /* ends the worker */
-    ISA_F_REPEAT = 1 << 4,   /* rpt */
-    ISA_F_LOAD = 1 << 5,     /* reads tile memory */
-    ISA_F_STORE = 1 << 6,    /* writes tile memory */
-    ISA_F_MULTI = 1 << 7,    /* several accesses in one cycle: same-element rule */
-    ISA_F_AACC = 1 << 8,     /* reads or writes the accumulators */
-    ISA_F_AMP = 1 << 9,      /* AMP and SLIC: reads the common weights */
+    ISA_F_CONTROL = 1 << 0, /* changes the flow; not in a repeat body */
+    ISA_F_BRANCH = 1 << 1,  /* br, bri, call, br?? */
+    ISA_F_SYSTEM = 1 << 2,  /* control registers, run, sync, trap, exchange; not in a repeat body */
+    ISA_F_EXIT = 1 << 3,    /* ends the worker */
+    ISA_F_REPEAT = 1 << 4,  /* rpt */
+    ISA_F_LOAD = 1 << 5,    /* reads tile memory */
+    ISA_F_STORE = 1 << 6,   /* writes tile memory */
+    ISA_F_MULTI = 1 << 7,   /* several accesses in one cycle: same-element rule */
+    ISA_F_AACC = 1 << 8,    /* reads or writes the accumulators */
+    ISA_F_AMP = 1 << 9,     /* AMP and SLIC: reads the common weights */
     ISA_F_EXCHANGE = 1 << 10 /* timed instruction of an exchange row */
 } IsaFlags;
 
@@ -58,20 +58,20 @@ typedef enum IsaEncoding { ISA_REAL, ISA_VECTOR, ISA_OURS } IsaEncoding;
 
 /* Operand kinds; the comment is the token in isa.def. */
 typedef enum IsaKind {
-    ISA_KIND_M,      /* m */
-    ISA_KIND_MZ,     /* mz: may be left out, then $mzero */
-    ISA_KIND_A,      /* a */
-    ISA_KIND_M2,     /* m2 */
-    ISA_KIND_A2,     /* a2 */
-    ISA_KIND_A4,     /* a4 */
-    ISA_KIND_AB,     /* aB */
-    ISA_KIND_ABL,    /* aBL */
-    ISA_KIND_ABU,    /* aBU */
-    ISA_KIND_M_INC,  /* m+= */
-    ISA_KIND_M2_INC, /* m2+= */
-    ISA_KIND_M_PP,   /* m++ */
-    ISA_KIND_M_AT,   /* m@ */
-    ISA_KIND_M_SHR,  /* m>> */
+    ISA_KIND_M,        /* m */
+    ISA_KIND_MZ,       /* mz: may be left out, then $mzero */
+    ISA_KIND_A,        /* a */
+    ISA_KIND_M2,       /* m2 */
+    ISA_KIND_A2,       /* a2 */
+    ISA_KIND_A4,       /* a4 */
+    ISA_KIND_AB,       /* aB */
+    ISA_KIND_ABL,      /* aBL */
+    ISA_KIND_ABU,      /* aBU */
+    ISA_KIND_M_INC,    /* m+= */
+    ISA_KIND_M2_INC,   /* m2+= */
+    ISA_KIND_M_PP,     /* m++ */
+    ISA_KIND_M_AT,     /* m@ */
+    ISA_KIND_M_SHR,    /* m>> */
     ISA_KIND_UNSIGNED, /* uN */
     ISA_KIND_SIGNED,   /* iN */
     ISA_KIND_EVEN,     /* eN */
@@ -139,8 +139,8 @@ typedef struct IsaPacket {
     uint8_t slots; /* issue slots of a worker: the longer half's */
 } IsaPacket;
 
-/* Decodes what a context in `mode` (SUPERVISOR or WORKER) would issue at words[0]; `count` words are
- * readable. False if it is no instruction of that mode. */
+/* Decodes what a context in `mode` (SUPERVISOR or WORKER) would issue at words[0]; `count` words
+ * are readable. False if it is no instruction of that mode. */
 bool isa_decode_packet(const uint32_t *words, size_t count, IsaMode mode, IsaPacket *packet);
 
 /* The text of one instruction; it assembles back to the same words. `mode` names control registers
