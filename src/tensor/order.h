@@ -52,6 +52,9 @@ typedef struct Order {
 
 enum { COEFFICIENT_COLUMNS = 16 }; /* outputs of one AMP coefficient panel */
 
+/* Drain order: physical position of each column of a group, and column at each position. */
+extern const uint8_t order_drain_position[16], order_drain_column[16];
+
 bool order_equal(Order a, Order b);
 
 /* Extents of a shard and an order in it, resolved into the closed form above: the one structure
