@@ -50,6 +50,7 @@ typedef struct LowerCall {
     uint32_t tile;
     uint32_t spec; /* index into TileGraph.specs */
     LowerOperand operands[KERNEL_MAX_OPERANDS];
+    int32_t scalars[KERNEL_MAX_SCALARS];
 } LowerCall;
 
 typedef enum LowerStepKind { STEP_COMPUTE } LowerStepKind;
