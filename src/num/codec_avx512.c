@@ -1,0 +1,6 @@
+/* Bulk conversions, level avx512. */
+#if defined(__x86_64__)
+#include "num/simd_avx512.h"
+
+#include "num/codec_simd.h"
+#endif
