@@ -1,0 +1,90 @@
+/* Instructions as text that assembles back to the same words. */
+#include "isa/table.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct Text {
+    char *at, *end;
+} Text;
+
+static void put(Text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void put(Text *text, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(text->at, (size_t)(text->end - text->at), format, arguments);
+    va_end(arguments);
+    if (length > 0)
+        text->at += length < text->end - text->at ? length : text->end - text->at - 1;
+}
+
+static void put_register(Text *text, const IsaOperand *operand, int number) {
+    bool arithmetic;
+    unsigned count = isa_operand_registers(operand, &arithmetic);
+    static const char *const suffix[] = {
+        [ISA_KIND_AB] = ":B",    [ISA_KIND_ABL] = ":BL",   [ISA_KIND_ABU] = ":BU",
+        [ISA_KIND_M_INC] = "+=", [ISA_KIND_M2_INC] = "+=", [ISA_KIND_M_PP] = "++",
+        [ISA_KIND_M_AT] = "@",   [ISA_KIND_M_SHR] = ">>",
+    };
+    if (count > 1)
+        put(text, "$%c%d:%d", arithmetic ? 'a' : 'm', number, number + (int)count - 1);
+    else if (!arithmetic && number == 12)
+        put(text, "$mworker_base");
+    else if (!arithmetic && number == 13)
+        put(text, "$mvertex_base");
+    else if (number == 15)
+        put(text, arithmetic ? "$azero" : "$mzero");
+    else
+        put(text, "$%c%d", arithmetic ? 'a' : 'm', number);
+    if (operand->kind < sizeof suffix / sizeof *suffix && suffix[operand->kind])
+        put(text, "%s", suffix[operand->kind]);
+}
+
+static void put_operand(Text *text, const IsaOperand *operand, int32_t value, IsaMode mode) {
+    bool arithmetic;
+    if (isa_operand_registers(operand, &arithmetic)) {
+        put_register(text, operand, value);
+        return;
+    }
+    const ChipCsr *csr = NULL;
+    if (operand->kind == ISA_KIND_UCSR)
+        csr = chip_csr_by_number(true, (unsigned)value + CHIP_CSR_UPPER);
+    else if (operand->kind == ISA_KIND_CSR && mode != ISA_BOTH)
+        csr = chip_csr_by_number(mode == ISA_WORKER, (unsigned)value);
+    if (csr)
+        put(text, "$%s", csr->name);
+    else if (value > -10000 && value < 10000 && operand->kind != ISA_KIND_TARGET)
+        put(text, "%d", value);
+    else
+        put(text, "0x%x", (unsigned)value);
+}
+
+size_t isa_disassemble(const IsaInstr *instr, IsaMode mode, char text[ISA_TEXT_SIZE]) {
+    Text out = {text, text + ISA_TEXT_SIZE};
+    if (instr->form == ISA_SETZI && instr->operand[0] == 14 && instr->operand[1] == 0) {
+        put(&out, "nop");
+    } else if (instr->form == ISA_SETZI_A && instr->operand[0] == 13 && instr->operand[1] == 0) {
+        put(&out, "fnop");
+    } else {
+        const IsaFormInfo *info = isa_form_info((IsaForm)instr->form);
+        put(&out, "%s", info->mnemonic);
+        for (unsigned i = 0; i < info->operand_count; i++) {
+            put(&out, i ? ", " : " ");
+            put_operand(&out, &info->operand[i], instr->operand[i], mode);
+        }
+    }
+    return (size_t)(out.at - text);
+}
+
+size_t isa_disassemble_packet(const IsaPacket *packet, IsaMode mode, char text[2 * ISA_TEXT_SIZE]) {
+    if (packet->main.form == ISA_INVALID || packet->aux.form == ISA_INVALID)
+        return isa_disassemble(packet->main.form ? &packet->main : &packet->aux, mode, text);
+    char half[ISA_TEXT_SIZE];
+    Text out = {text, text + 2 * ISA_TEXT_SIZE};
+    isa_disassemble(&packet->main, mode, half);
+    put(&out, "{%s; ", half);
+    isa_disassemble(&packet->aux, mode, half);
+    put(&out, "%s}", half);
+    return (size_t)(out.at - text);
+}
