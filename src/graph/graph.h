@@ -6,8 +6,9 @@
  * outside world, all different from each other; values carry names of their own (`%h` in text).
  *
  * A graph is built by the graph_add_* functions, which infer and check every shape, or read from
- * text (docs/graph.md). A failed add leaves the graph as it was. Values and operations are numbered
- * by their order of definition; the numbers never change.
+ * text (docs/graph.md). A failed add leaves the graph as it was, except that after ERR_NO_MEMORY
+ * only graph_free is allowed. Values and operations are numbered by their order of definition; the
+ * numbers never change.
  */
 #pragma once
 
@@ -48,7 +49,8 @@ typedef struct Graph {
     VEC(GraphOp) ops;
     StrMap *value_names; /* → value */
     StrMap *port_names;  /* inputs, parameters, outputs → operation */
-    const char *file;    /* text file for messages, NULL if built */
+    const char *file;    /* text that it was read from, for messages; NULL if built */
+    DiagPlace place;     /* errors of the next graph_add_* are reported here */
     Arena arena;         /* owns all strings and operand lists */
 } Graph;
 
@@ -57,8 +59,10 @@ void graph_free(Graph *graph);
 
 /* Each adds one operation and, but for the output, one value, whose index goes to *value.
  * value_name: letters, digits, '_' and '.', not in use yet. name: UTF-8 without control characters,
- * not empty, not in use yet. Errors: ERR_GRAPH_NAME, _VALUE (an operand that does not exist),
- * _SHAPE, _PRECISION, ERR_NO_MEMORY. */
+ * not empty, not in use yet. Extents are at least 1 and their product fits 63 bits; the scale of
+ * F143 is in PRECISION_SCALE_MIN…MAX, so that the scales of any two operands add up to one that the
+ * device takes. Errors: ERR_GRAPH_NAME, _SHAPE, _PRECISION, _SCALE, ERR_NO_MEMORY. Operands must
+ * exist. */
 Status graph_add_input(Graph *graph, const char *value_name, const char *name, Precision precision,
                        Shape shape, uint32_t *value, Diag *diag);
 Status graph_add_parameter(Graph *graph, const char *value_name, const char *name,
