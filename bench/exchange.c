@@ -1,0 +1,146 @@
+/* Horizons of large exchange phases: `bench_exchange` prints name, transfers, bound, horizon, ratio,
+ * longest row, policy and seconds of each. Phases are those that plans of the SigLIP MLP need. */
+#include "base/progress.h"
+#include "xchg/xchg.h"
+
+#include <stdlib.h>
+
+#define TILES 1472u
+
+static uint32_t shard_begin(uint32_t extent, uint32_t parts, uint32_t i) {
+    return i * (extent / parts) + MIN_OF(i, extent % parts);
+}
+
+static void must(bool ok, const char *what) {
+    if (!ok) {
+        fprintf(stderr, "%s failed\n", what);
+        exit(1);
+    }
+}
+
+/* FP8 hidden values 729x4304 from an up grid of rows x columns tiles, each owning whole 16-column
+ * groups in half-panel order, to the down grid n x 46 x k (swapped): tile p + n*(k + K*g) needs
+ * the 16 tokens of group g and its part of the hidden units, the same for all n. */
+static void hidden_distribution(XchgPhase *phase, uint32_t rows, uint32_t columns, uint32_t parts,
+                                uint32_t k_parts) {
+    for (uint32_t group = 0; group < 46; group++) {
+        uint32_t begin = 16 * group, end = MIN_OF(begin + 16, 729u);
+        for (uint32_t r = 0; r < rows; r++) {
+            uint32_t row0 = shard_begin(729, rows, r), row1 = shard_begin(729, rows, r + 1);
+            uint32_t from = MAX_OF(begin, row0), to = MIN_OF(end, row1);
+            if (from >= to)
+                continue;
+            for (uint32_t c = 0; c < 269; c++) {
+                uint32_t owner = 0;
+                while (shard_begin(269, columns, owner + 1) <= c)
+                    owner++;
+                uint32_t k = 0;
+                while (shard_begin(269, k_parts, k + 1) <= c)
+                    k++;
+                uint32_t height = row1 - row0;
+                uint32_t local = c - shard_begin(269, columns, owner);
+                uint32_t source = 0x60000 + (local * height + from - row0) * 16;
+                uint32_t panel = c - shard_begin(269, k_parts, k);
+                XchgDest dests[16];
+                for (uint32_t p = 0; p < parts; p++)
+                    dests[p] = (XchgDest){p + parts * (k + k_parts * group),
+                                          0xa0000 + panel * 256 + (from - begin) * 16};
+                must(xchg_phase_add(phase, r + rows * owner, source, (to - from) * 4, dests, parts,
+                                    NULL) == STATUS_OK,
+                     "building");
+            }
+        }
+    }
+}
+
+/* F16 partials of the down grid: the k_parts owners of one result block each keep a k-th of it.
+ * Round j: part i sends to part i + j. */
+static void reduce_scatter(XchgPhase *phase, uint32_t parts, uint32_t k_parts, uint32_t words) {
+    for (uint32_t round = 1; round < k_parts; round++) {
+        for (uint32_t i = 0; i < k_parts; i++) {
+            for (uint32_t group = 0; group < 46; group++) {
+                for (uint32_t p = 0; p < parts; p++) {
+                    uint32_t to = (i + round) % k_parts;
+                    XchgDest dest = {p + parts * (to + k_parts * group),
+                                     0x60000 + (round - 1) * words * 4};
+                    must(xchg_phase_add(phase, p + parts * (i + k_parts * group),
+                                        0xa0000 + to * words * 4, words, &dest, 1,
+                                        NULL) == STATUS_OK,
+                         "building");
+                }
+            }
+        }
+    }
+}
+
+/* One resident copy of an operand, multicast to `share` consecutive tiles. */
+static void replicate(XchgPhase *phase, uint32_t groups, uint32_t share, uint32_t words) {
+    for (uint32_t g = 0; g < groups; g++) {
+        for (uint32_t s = 0; s < share; s++) {
+            VEC(XchgDest) dests = {0};
+            for (uint32_t p = 0; p < share; p++)
+                must(vec_push(&dests, (XchgDest){g * share + p, 0x90000 + s * words * 4}),
+                     "building");
+            must(xchg_phase_add(phase, g * share + s, 0x60000, words, dests.items, share, NULL) ==
+                     STATUS_OK,
+                 "building");
+            vec_free(&dests);
+        }
+    }
+}
+
+static void run(const char *name, XchgPhase *phase) {
+    XchgSchedule schedule;
+    XchgRows rows;
+    Diag diag;
+    diag_init(&diag);
+    phase->name = name;
+    uint64_t bound = xchg_phase_bound(phase, TILES);
+    double begin = clock_seconds();
+    Status status = xchg_schedule(phase, TILES, &(XchgOptions){0}, &schedule, &rows, &diag);
+    double scheduled = clock_seconds();
+    if (status == STATUS_OK)
+        status = xchg_verify(phase, TILES, &rows, NULL, &diag);
+    double verified = clock_seconds();
+    if (status != STATUS_OK) {
+        diag_print(&diag, stderr);
+        exit(1);
+    }
+    printf("%-44s %7zu %6llu %6u %6.3f %6u  %-36s %6.2f %6.2f\n", name, phase->transfers.count,
+           (unsigned long long)bound, schedule.horizon, schedule.horizon / (double)bound,
+           rows.max_bytes, schedule.policy, scheduled - begin, verified - scheduled);
+    xchg_schedule_free(&schedule);
+    xchg_rows_free(&rows);
+    xchg_phase_free(phase);
+    diag_free(&diag);
+}
+
+int main(void) {
+    printf("%-44s %7s %6s %6s %6s %6s  %-36s %6s %6s\n", "phase", "copies", "bound", "events",
+           "ratio", "row B", "policy", "sched", "verify");
+    XchgPhase phase = {0};
+    hidden_distribution(&phase, 5, 269, 4, 8);
+    run("hidden 5x269 -> 4x46x8 swapped", &phase);
+    phase = (XchgPhase){0};
+    hidden_distribution(&phase, 5, 269, 8, 4);
+    run("hidden 5x269 -> 8x46x4 swapped", &phase);
+    phase = (XchgPhase){0};
+    hidden_distribution(&phase, 4, 134, 4, 8);
+    run("hidden 4x134 -> 4x46x8 swapped", &phase);
+    phase = (XchgPhase){0};
+    reduce_scatter(&phase, 4, 8, 288);
+    run("reduce-scatter of down partials 4x46x8", &phase);
+    phase = (XchgPhase){0};
+    reduce_scatter(&phase, 2, 16, 288);
+    run("reduce-scatter of down partials 2x46x16", &phase);
+    phase = (XchgPhase){0};
+    replicate(&phase, 46, 32, 144);
+    run("input 46 groups, shared by 32", &phase);
+    phase = (XchgPhase){0};
+    replicate(&phase, 368, 4, 576);
+    run("input 368 groups, shared by 4", &phase);
+    phase = (XchgPhase){0};
+    replicate(&phase, 16, 92, 64);
+    run("input 16 groups, shared by 92", &phase);
+    return 0;
+}

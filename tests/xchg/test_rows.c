@@ -1,0 +1,296 @@
+/* Published and hardware-checked exchange rows, word for word, and the row codec by itself. */
+#include "testing.h"
+
+#include "base/random.h"
+#include "xchg/row.h"
+#include "xchg/xchg.h"
+
+#include <string.h>
+
+typedef struct Copy {
+    uint32_t source, address, words;
+    XchgDest dests[3];
+} Copy;
+
+typedef struct Case {
+    XchgPhase phase;
+    XchgSchedule schedule;
+    uint32_t tiles;
+} Case;
+
+static void add(Case *c, Copy copy, int32_t start, bool paired) {
+    uint32_t count = 0;
+    while (count < 3 && copy.dests[count].address)
+        count++;
+    assert_int_equal(
+        xchg_phase_add(&c->phase, copy.source, copy.address, copy.words, copy.dests, count, NULL),
+        STATUS_OK);
+    XchgMessage m = {(uint32_t)c->phase.transfers.count - 1, 0, copy.words / (paired ? 2 : 1),
+                     start, paired};
+    assert_true(vec_push(&c->schedule.messages, m));
+}
+
+static void assert_row(const XchgRows *rows, uint32_t tile, const char *expected) {
+    for (size_t i = 0; i < rows->rows.count; i++) {
+        const XchgRow *row = rows->rows.items + i;
+        if (row->tile != tile)
+            continue;
+        char text[512] = "";
+        for (uint32_t k = 0; k < row->word_count; k++)
+            snprintf(text + strlen(text), sizeof text - strlen(text), "%s%08x", k ? " " : "",
+                     rows->words.items[row->first_word + k]);
+        assert_string_equal(text, expected);
+        return;
+    }
+    fail_msg("tile %u has no row", tile);
+}
+
+/* Encodes the case at its given times, verifies it, and shows that our own schedule of the same
+ * copies is no longer than `horizon`. */
+static XchgRows encode(Case *c, uint32_t horizon) {
+    XchgRows rows, own;
+    XchgSchedule schedule;
+    Diag diag;
+    diag_init(&diag);
+    c->tiles = 1472;
+    c->phase.name = "test";
+    assert_int_equal(xchg_encode(&c->phase, c->tiles, &c->schedule, &rows, &diag), STATUS_OK);
+    Status status = xchg_verify(&c->phase, c->tiles, &rows, NULL, &diag);
+    if (status != STATUS_OK)
+        diag_print(&diag, stderr);
+    assert_int_equal(status, STATUS_OK);
+    XchgOptions options = {0};
+    assert_int_equal(xchg_schedule(&c->phase, c->tiles, &options, &schedule, &own, &diag),
+                     STATUS_OK);
+    status = xchg_verify(&c->phase, c->tiles, &own, NULL, &diag);
+    if (status != STATUS_OK)
+        diag_print(&diag, stderr);
+    assert_int_equal(status, STATUS_OK);
+    assert_true(schedule.horizon <= horizon);
+    xchg_schedule_free(&schedule);
+    xchg_rows_free(&own);
+    diag_free(&diag);
+    return rows;
+}
+
+static void finish(Case *c, XchgRows *rows) {
+    xchg_rows_free(rows);
+    xchg_schedule_free(&c->schedule);
+    xchg_phase_free(&c->phase);
+}
+
+static void test_unicast(void **state) {
+    (void)state;
+    Case c = {0};
+    add(&c, (Copy){0, 0x50000, 3, {{1286, 0x60000}}}, 23, false);
+    XchgRows rows = encode(&c, 61);
+    assert_row(&rows, 0, "40a00016 784a0001 43a00000");
+    assert_row(&rows, 1286, "64000000 64008640 61818000 40a00007 43a00000");
+    finish(&c, &rows);
+}
+
+static void test_multicast(void **state) {
+    (void)state;
+    Case c = {0};
+    add(&c, (Copy){0, 0x50000, 100, {{2, 0x60000}, {736, 0x64000}}}, 31, false);
+    XchgRows rows = encode(&c, 185);
+    assert_row(&rows, 0, "40a0001e 7fea0003 74600003 43a00000");
+    assert_row(&rows, 2, "64000000 61a98000 640b4640 40a0003a 43a00000");
+    assert_row(&rows, 736, "6406c000 61999000 640bc640 40a00038 43a00000");
+    finish(&c, &rows);
+}
+
+static void test_pointer_continues(void **state) {
+    (void)state;
+    Case c = {0};
+    add(&c, (Copy){4, 0x50000, 64, {{0, 0x60000}}}, 25, false);
+    add(&c, (Copy){6, 0x50000, 64, {{0, 0x60100}}}, 87, false);
+    XchgRows rows = encode(&c, 186);
+    assert_row(&rows, 0, "64000080 61998000 6402c0c0 640fc640 40a00038 43a00000");
+    finish(&c, &rows);
+}
+
+static void test_sdk_gather(void **state) {
+    (void)state;
+    Case c = {0};
+    add(&c, (Copy){5, 0x60000, 52, {{0, 0x14048 * 4}}}, 25, false);
+    add(&c, (Copy){6, 0x60000, 52, {{0, 0x15000 * 4}}}, 75, false);
+    add(&c, (Copy){7, 0x60000, 52, {{0, 0x16000 * 4}}}, 127, false);
+    add(&c, (Copy){8, 0x60000, 52, {{0, 0x17000 * 4}}}, 177, false);
+    XchgRows rows = encode(&c, 266);
+    assert_row(&rows, 0,
+               "64000082 40a00032 f6600000 03014048 f6600000 03095000 f6600000 04016000 f7200000 "
+               "19017000 43a00000");
+    finish(&c, &rows);
+}
+
+static void test_full_duplex(void **state) {
+    (void)state;
+    Case c = {0};
+    add(&c, (Copy){100, 0x50000, 200, {{900, 0x50000}}}, 24, false);
+    add(&c, (Copy){5, 0x50000, 52, {{100, 0x64000}}}, 32, false);
+    add(&c, (Copy){7, 0x50000, 60, {{100, 0x65000}}}, 82, false);
+    XchgRows rows = encode(&c, 276);
+    assert_row(&rows, 100,
+               "64000082 40a00016 7b6a0001 70f000c2 76599000 70000001 f7ea02c1 19019400 75e00001 "
+               "43a00000");
+    finish(&c, &rows);
+}
+
+static void test_forwarding(void **state) {
+    (void)state;
+    Case c = {0};
+    add(&c, (Copy){0, 0x50000, 64, {{10, 0x60000}}}, 39, false);
+    add(&c, (Copy){10, 0x60000, 64, {{20, 0x64000}}}, 166, false);
+    XchgRows rows = encode(&c, 269);
+    assert_row(&rows, 10, "64000000 61e98000 64004640 40a00064 7fec0001 43a00000");
+    finish(&c, &rows);
+}
+
+static void test_loopback(void **state) {
+    (void)state;
+    Case c = {0};
+    add(&c, (Copy){0, 0x50000, 28, {{0, 0x64000}, {2, 0x64000}}}, 31, false);
+    XchgRows rows = encode(&c, 200);
+    assert_row(&rows, 0, "64008000 6406c640 7aca0003 70999000 40a0001c 43a00000");
+    finish(&c, &rows);
+}
+
+/* One word more, and the neutral falls one event after the send's start: no row can say that. */
+static void test_loopback_of_29(void **state) {
+    (void)state;
+    Case c = {.tiles = 1472};
+    add(&c, (Copy){0, 0x50000, 29, {{0, 0x64000}, {2, 0x64000}}}, 31, false);
+    XchgRows rows;
+    Diag diag;
+    diag_init(&diag);
+    assert_int_equal(xchg_encode(&c.phase, c.tiles, &c.schedule, &rows, &diag), ERR_XCHG_ENCODE);
+    XchgSchedule schedule;
+    XchgOptions options = {.no_pairing = true};
+    assert_int_equal(xchg_schedule(&c.phase, c.tiles, &options, &schedule, &rows, &diag),
+                     STATUS_OK);
+    assert_int_equal(schedule.messages.count, 2);
+    assert_int_equal(xchg_verify(&c.phase, c.tiles, &rows, NULL, &diag), STATUS_OK);
+    xchg_schedule_free(&schedule);
+    diag_free(&diag);
+    finish(&c, &rows);
+}
+
+static void test_paired(void **state) {
+    (void)state;
+    Case c = {0};
+    add(&c, (Copy){0, 0x50000, 128, {{2, 0x60000}, {3, 0x60000}}}, 31, true);
+    XchgRows rows = encode(&c, 125);
+    assert_row(&rows, 0, "40a0001e 7fe50005 43a00000");
+    assert_row(&rows, 2, "64002000 61a40001 60098000 64022640 61a40000 40a00006 43a00000");
+    finish(&c, &rows);
+    Case far = {0};
+    add(&far, (Copy){700, 0x50000, 256, {{100, 0x60000}, {101, 0x60000}}}, 0, true);
+    rows = encode(&far, 261);
+    finish(&far, &rows);
+}
+
+static void test_longest(void **state) {
+    (void)state;
+    Case c = {0};
+    add(&c, (Copy){32, 0xa0000, 4148, {{0, 0x60000}}}, 109, false);
+    XchgRows rows = encode(&c, 4323);
+    finish(&c, &rows);
+}
+
+/* Every row that the encoder makes is what the decoder reads. */
+static void assert_round_trip(const RowProgram *program) {
+    RowWords words = {0};
+    int32_t event;
+    RowFault fault = row_encode(program, &words, &event);
+    if (fault == ROW_OK) {
+        RowProgram back = {0};
+        uint32_t index;
+        assert_true(row_decode(words.items, (uint32_t)words.count, &back, &index));
+        assert_int_equal(back.horizon, program->horizon);
+        assert_int_equal(back.sends.count, program->sends.count);
+        assert_int_equal(back.controls.count, program->controls.count);
+        for (size_t i = 0; i < back.sends.count; i++)
+            assert_memory_equal(back.sends.items + i, program->sends.items + i, sizeof(RowSend));
+        for (size_t i = 0; i < back.controls.count; i++) {
+            assert_int_equal(back.controls.items[i].event, program->controls.items[i].event);
+            assert_int_equal(back.controls.items[i].value, program->controls.items[i].value);
+            assert_int_equal(back.controls.items[i].selector, program->controls.items[i].selector);
+        }
+        row_program_free(&back);
+    } else {
+        assert_int_equal(fault, ROW_ALIGNMENT);
+    }
+    vec_free(&words);
+}
+
+static void test_codec_round_trip(void **state) {
+    (void)state;
+    uint64_t seed = 20261130;
+    Random random = random_seed(seed);
+    for (int n = 0; n < 2000; n++) {
+        RowProgram p = {0};
+        int32_t t = 0, first = INT32_MIN;
+        for (uint64_t i = random_below(&random, 5); i > 0; i--) {
+            t += (int32_t)random_below(&random, 90);
+            RowSend s = {t, 1 + (uint32_t)random_below(&random, 300),
+                         0x13000 + (uint32_t)random_below(&random, 999), 3};
+            t += (int32_t)s.items;
+            assert_true(vec_push(&p.sends, s));
+            first = MAX_OF(first, s.start);
+        }
+        p.horizon = (uint32_t)(t + 80);
+        size_t send = 0;
+        for (int32_t event = 1; event < t + 70; event += 1 + (int32_t)random_below(&random, 40)) {
+            while (send < p.sends.count && p.sends.items[send].start + 1 < event)
+                send++;
+            bool near = false;
+            for (size_t k = 0; k < p.sends.count; k++)
+                near |= event == p.sends.items[k].start || event == p.sends.items[k].start + 1;
+            if (near)
+                continue;
+            unsigned both = (unsigned)random_below(&random, 3);
+            if (both != 1)
+                assert_true(vec_push(&p.controls, (RowControl){event, ROW_PIC, 0, 0x14000}));
+            if (both != 0)
+                assert_true(vec_push(&p.controls, (RowControl){event, ROW_XPIC, 0, 77}));
+        }
+        assert_round_trip(&p);
+        row_program_free(&p);
+    }
+}
+
+static void test_decoder_refuses(void **state) {
+    (void)state;
+    static const uint32_t bad[][3] = {
+        {0x40a00016, 0x784a0001, 0},         /* no return */
+        {0x41800003, 0x43a00000, 0},         /* a sync */
+        {0x70000001, 0x43a00000, 0},         /* a sendoff without a send */
+        {0x40a00000, 0xf6600000, 0x3014048}, /* a two-word control on an odd word */
+        {0x12345678, 0x43a00000, 0},
+    };
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        RowProgram p = {0};
+        uint32_t index;
+        assert_false(row_decode(bad[i], 3, &p, &index));
+        row_program_free(&p);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_unicast),
+        cmocka_unit_test(test_multicast),
+        cmocka_unit_test(test_pointer_continues),
+        cmocka_unit_test(test_sdk_gather),
+        cmocka_unit_test(test_full_duplex),
+        cmocka_unit_test(test_forwarding),
+        cmocka_unit_test(test_loopback),
+        cmocka_unit_test(test_loopback_of_29),
+        cmocka_unit_test(test_paired),
+        cmocka_unit_test(test_longest),
+        cmocka_unit_test(test_codec_round_trip),
+        cmocka_unit_test(test_decoder_refuses),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
