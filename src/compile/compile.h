@@ -1,0 +1,51 @@
+/* The pass sequence: graph → plan → lower → place → emit → package, with feedback: a candidate that
+ * cannot be placed gives way to the next best one. "Does not fit" is a result that says how much is
+ * missing, whether that is proved, and what would fit. */
+#pragma once
+
+#include "base/diag.h"
+#include "base/pool.h"
+#include "pack/pack.h"
+#include "plan/plan.h"
+#include "plan/search.h"
+
+#include <stdio.h>
+
+typedef struct CompileOptions {
+    PlanOptions plan;
+    const Plan *given; /* a plan to be used as it is, or NULL: search */
+    const char *producer;
+    /* Text forms, each written when its pass is done; NULL: not wanted. dump_place prints the
+     * problem and the addresses of the first tile of every distinct program. */
+    FILE *dump_plan, *dump_lower, *dump_place, *explain;
+} CompileOptions;
+
+typedef enum CompilePass {
+    COMPILE_PLAN,
+    COMPILE_LOWER,
+    COMPILE_LINK,
+    COMPILE_PLACE,
+    COMPILE_EMIT,
+    COMPILE_PACK,
+    COMPILE_PASSES,
+} CompilePass;
+
+/* "plan", "lower", … */
+const char *compile_pass_name(CompilePass pass);
+
+typedef struct CompileResult {
+    Package *package; /* finished; the caller frees it with package_free */
+    uint64_t predicted_cycles;
+    uint64_t candidates, rejected; /* enumerated; tried before the chosen one and not placeable */
+    uint32_t tiles_used;
+    double seconds[COMPILE_PASSES], total_seconds;
+} CompileResult;
+
+/* Compiles. parameters[value]: codes of every graph parameter in logical row-major order; other
+ * entries are not read. The package carries the notes "graph", "plan" and "explanation".
+ *
+ * Errors: those of the passes; ERR_COMPILE_PROVED or ERR_COMPILE_NOT_FOUND when nothing fits, with
+ * tile, memory class, bytes over, and as fix the smallest number of tiles that fits, tried.
+ * On error result->package is NULL. Bytes do not depend on the number of threads. */
+Status compile_graph(const Graph *graph, const void *const *parameters,
+                     const CompileOptions *options, Pool *pool, CompileResult *result, Diag *diag);
