@@ -40,9 +40,9 @@ typedef enum KernelFamily { KERNEL_GEMM = 0 } KernelFamily;
  * Numerics: per row and panel the F16 partial widens to F32, four AMP instructions follow in phase
  * order (num/amp.h), and the result rounds once to F16, nearest even, saturating. */
 typedef struct KernelGemm {
-    PrecisionKind precision; /* of left and right: PRECISION_F8F143 or PRECISION_F16 */
-    bool accumulate;         /* add to the output; else the first panel starts from zero */
-    bool wide_weights;       /* right lies in interleaved memory: 32 loads a panel, not 64 */
+    PrecisionKind precision;       /* of left and right: PRECISION_F8F143 or PRECISION_F16 */
+    bool accumulate;               /* add to the output; else the first panel starts from zero */
+    bool wide_weights;             /* right lies in interleaved memory: 32 loads a panel, not 64 */
     uint32_t rows, panels, groups; /* ≥ 1 each */
 } KernelGemm;
 

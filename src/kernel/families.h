@@ -1,0 +1,20 @@
+/* Internal: what each family of kernels provides; kernel.c dispatches over it. */
+#pragma once
+
+#include "kernel/kernel.h"
+
+typedef struct FamilyInfo {
+    const char *file; /* of the assembly source */
+    Status (*check)(const KernelSpec *spec, Diag *diag);
+    void (*interface)(const KernelSpec *spec, KernelInterface *result);
+    uint64_t (*cycles)(const KernelSpec *spec, unsigned start);
+    void (*name)(const KernelSpec *spec, char text[KERNEL_NAME_SIZE]);
+    void (*defines)(const KernelSpec *spec, KernelSource *source);
+    void (*reference)(const KernelSpec *spec, void *const operands[], const int32_t scalars[]);
+    bool (*equal)(const KernelSpec *a, const KernelSpec *b);
+} FamilyInfo;
+
+extern const FamilyInfo family_gemm;
+
+/* Appends a symbol to source->defines. */
+void source_define(KernelSource *source, const char *name, int64_t value);

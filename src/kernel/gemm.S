@@ -1,0 +1,545 @@
+// Matrix product on the AMP units: output (+)= left * right, F16 results.
+//
+// Operands   output  Left order, panels of 16 F16 columns, 32 bytes a row; interleaved memory
+//            left    Left order, panels of 16 F16 or 32 F143 columns, 32 bytes a row
+//            right   blocks of 16 columns x 32 bytes, column groups outer, panels inner;
+//                    interleaved memory if WIDE
+//            all aligned to 32 bytes; left and output in different memory elements
+// Over-read  none: every access stays inside the operands, and inside the worker's own rows
+// ABI        $m2 output, $m3 left, $m4 right, $m5 sum of the scale exponents (FP8), $m10 return,
+//            $m11 stack (8 bytes below it are used)
+// Numerics   per row and panel: partial F16 -> F32, four AMP instructions, result rounded to F16
+//
+// Symbols    ROWS, PANELS, GROUPS >= 1; FP8, ACCUMULATE, WIDE 0 or 1; TAMP_F16V4_E4_P0 ... P3 and
+//            TEXCH_SYNCZONE_LOCAL as in the SDK's headers
+//
+// Structure. The supervisor loads one block of right into the coefficients, launches the workers,
+// joins, loads the next. Worker w owns QUOTIENT + (w < REST) consecutive rows. The AMP pipeline
+// takes the partials of one row while it multiplies the row before and gives back the results of
+// the one before that. It is never drained between panels: the last row of a launch takes in the
+// partials of row 0 for the next launch, whose first row gives back the results of the last row of
+// this one. Registers and accumulators survive between launches.
+//
+// A worker's accesses form one stream, four bundles a row. With bundle 0 as the first of a launch,
+// n = 4 * rows and position p = chunk p % 4 (8 bytes) of row p / 4 (from n on: of the next launch),
+// bundle b holds AMP b and
+//     loads left chunk b + 1, loads the partial at b + 5, stores the result at b - 6 (of AMP b - 2).
+// The two output accesses are 11 positions apart, an odd number, so they meet different elements of
+// the interleaved pair, also where the stream jumps. The jumps come after the accesses to position
+// n - 1: of the left pointer in bundle n - 2, of the partial pointer in bundle n - 6, of the store
+// pointer in bundle 5 of the next launch. Hence head = bundles 0 ... 5, loop, tail = the last six.
+// A partial is loaded for the next launch when this launch has stored it, which needs 3 rows. Up to
+// 18 rows in all, every worker therefore walks 3 rows, repeating its last one: the same values are
+// stored twice.
+
+    .set QUOTIENT, ROWS / 6
+    .set REST, ROWS - 6 * QUOTIENT
+    .set MOST, QUOTIENT
+    .if REST
+    .set MOST, QUOTIENT + 1
+    .endif
+    .set ROW_BYTES, 32
+    .set PANEL_BYTES, ROW_BYTES * ROWS
+
+    // Idle workers; workers that walk 3 rows; a stride (10 bits, signed, units of 8 bytes) reaches
+    // the next panel; a stride cannot even reach the worker's first row.
+    .set FEW, 0
+    .set SMALL, 0
+    .set NEAR, 0
+    .set HUGE, 0
+    .if ROWS < 6
+    .set FEW, 1
+    .endif
+    .if ROWS <= 18
+    .set SMALL, 1
+    .endif
+    .if 4 * (ROWS - QUOTIENT) + 1 <= 511
+    .set NEAR, 1
+    .endif
+    .if 4 * MOST - 1 > 512
+    .set HUGE, 1
+    .endif
+    // The pointers must be packed anew when the store pointer changes group.
+    .set REPACK, HUGE
+    .if (NEAR == 0) & (GROUPS > 1)
+    .set REPACK, 1
+    .endif
+
+    // Selectors of the packed strides. $m4 holds FORE in field 1, unless it does not fit. BACK is
+    // in field 2 of $m4; if SMALL in field 1 of $m5, and the fields 2 and 3 of both then hold the
+    // steps from row 0 to 1 and from 1 to 2.
+    .set FORE, 0
+    .set BACK, 0
+    .set STEP01, 0
+    .set STEP12, 0
+    .if SMALL
+    .set FORE, 1
+    .set BACK, 1
+    .set STEP01, 2
+    .set STEP12, 3
+    .elseif HUGE == 0
+    .set BACK, 2
+    .set FORE, 2
+    .if NEAR
+    .set FORE, 1
+    .endif
+    .endif
+
+// Worker registers: $m1 not idle (if FEW), $m2:3 packed pointers (left, partials, stores), $m4
+// strides, $m5 rounds of the loop or strides, $m6 the worker's first row in this column group, $m7
+// mask of an address, $m8 and $m9 bytes from the end of the worker's rows to their start in the next
+// panel and in this one (if HUGE). $a0:1 left, $a2:3 partial, $a4:5 and $a6:7 results in turn.
+
+// ---- worker macros
+
+    .macro MAIN instruction:vararg
+    { \instruction
+      fnop }
+    .endm
+
+    .macro AMP phase, out, x, partial, main:vararg
+    .if FP8
+    { \main
+      f8v8hihov4amp \out, \x, \partial, TAMP_F16V4_E4_\phase }
+    .else
+    { \main
+      f16v4hihov4amp \out, \x, \partial, TAMP_F16V4_E4_\phase }
+    .endif
+    .endm
+
+// One bundle of the stream. load: fetch a partial; take: the AMP takes one, else zeros. s0, s1, s2:
+// selectors of the left, partial and store pointers.
+    .macro STRIDED stride, load, take, phase, out, s0=0, s1=0, s2=0
+    .if \take
+    ACCESS \load, \phase, \out, $a2:3, \stride, \s0, \s1, \s2
+    .else
+    ACCESS \load, \phase, \out, $azeros, \stride, \s0, \s1, \s2
+    .endif
+    .endm
+
+    .macro ACCESS load, phase, out, partial, stride, s0, s1, s2
+    .if \load
+    AMP \phase, \out, $a0:1, \partial, ld2xst64pace $a0:3, \out, $m2:3+=, \stride, \s0 + 4 * \s1 + 16 * \s2
+    .else
+    AMP \phase, \out, $a0:1, \partial, ldst64pace $a0:1, \out, $m2:3+=, \stride, \s0 + 4 * \s2
+    .endif
+    .endm
+
+// STEP: with the strides of $m4. STEP_BACK: where a selector is BACK.
+    .macro STEP arguments:vararg
+    STRIDED $m4, \arguments
+    .endm
+
+    .macro STEP_BACK arguments:vararg
+    .if SMALL
+    STRIDED $m5, \arguments
+    .else
+    STRIDED $m4, \arguments
+    .endif
+    .endm
+
+    .macro ADD_BYTES register, bytes
+    .if (\bytes >= -32768) & (\bytes <= 32767)
+    MAIN add \register, \register, \bytes
+    .elseif \bytes > 0
+    MAIN setzi $m10, \bytes
+    MAIN add \register, \register, $m10
+    .else
+    MAIN setzi $m10, -(\bytes)
+    MAIN sub \register, \register, $m10
+    .endif
+    .endm
+
+    .macro CONSTANT register, value
+    MAIN setzi \register, (\value) & 0xFFFFF
+    MAIN or \register, \register, (\value) & 0xFFF00000
+    .endm
+
+// Bundles 0 ... 5. group: this launch begins a column group; zero: its panel starts from zero.
+    .macro HEAD group, zero
+    STEP 1-\zero, 1-\zero, P0, $a4:5
+    STEP 1-\zero, 1-\zero, P1, $a6:7, 0, 0, STEP12
+    STEP 1-\zero, 1-\zero, P2, $a4:5, STEP01, STEP12, 0
+    STEP 1-\zero, 1-\zero, P3, $a6:7
+    STEP 1-\zero, 1-\zero, P0, $a4:5
+    .if \group == 0
+    STEP_BACK 1-\zero, 1-\zero, P1, $a6:7, 0, 0, BACK
+    .if HUGE
+    MAIN and $m10, $m2, $m7
+    MAIN and $m11, $m3, $m7
+    MAIN tapack $m2:3, $m10, $m11, $m6
+    .endif
+    .elseif NEAR
+    STEP 1-\zero, 1-\zero, P1, $a6:7, 0, 0, FORE
+    .else
+    STEP 1-\zero, 1-\zero, P1, $a6:7
+    ADD_BYTES $m6, PANEL_BYTES
+    MAIN and $m10, $m2, $m7
+    .if \zero
+    MAIN tapack $m2:3, $m10, $m6, $m6
+    .else
+    MAIN and $m11, $m3, $m7
+    MAIN tapack $m2:3, $m10, $m11, $m6
+    .endif
+    .endif
+    .endm
+
+// After the left pointer, or the partial pointer, has gone back to the worker's first row or (if
+// HUGE) is at the end of its rows: on to the next panel, or group.
+    .macro ONWARD register
+    .if HUGE
+    MAIN add \register, \register, $m8
+    .elseif NEAR == 0
+    ADD_BYTES \register, PANEL_BYTES
+    .endif
+    .endm
+
+// The rest of a launch. next: what follows is 0 a panel of the same column group, 1 a new group,
+// 2 nothing.
+    .macro TAIL zero, next
+    .if \next == 0
+    .set LOAD_NEXT, 1
+    .elseif \next == 1
+    .set LOAD_NEXT, ACCUMULATE
+    .else
+    .set LOAD_NEXT, 0
+    .endif
+
+    .if SMALL == 0
+    .if REST
+    MAIN rpt $m5, 3
+    .else
+    MAIN rpt QUOTIENT - 3, 3
+    .endif
+    STEP 1-\zero, 1-\zero, P2, $a4:5
+    STEP 1-\zero, 1-\zero, P3, $a6:7
+    STEP 1-\zero, 1-\zero, P0, $a4:5
+    STEP 1-\zero, 1-\zero, P1, $a6:7
+    .endif
+
+    .if \zero | (\next == 2)
+    STEP 1-\zero, 1-\zero, P2, $a4:5, STEP12
+    .elseif \next == 0
+    STEP_BACK 1, 1, P2, $a4:5, STEP12, BACK
+    .if HUGE
+    MAIN add $m3, $m3, $m9
+    .endif
+    .elseif NEAR
+    STEP 1, 1, P2, $a4:5, STEP12, FORE
+    .else
+    STEP 1, 1, P2, $a4:5, 0, BACK
+    .if ACCUMULATE
+    ONWARD $m3
+    .endif
+    .endif
+    STEP LOAD_NEXT, 1-\zero, P3, $a6:7
+    STEP LOAD_NEXT, LOAD_NEXT, P0, $a4:5
+    STEP LOAD_NEXT, LOAD_NEXT, P1, $a6:7, 0, 0, STEP01
+    .if \next == 0
+    STEP 1, 1, P2, $a4:5, FORE, STEP01
+    ONWARD $m2
+    .elseif \next == 1
+    STEP_BACK LOAD_NEXT, LOAD_NEXT, P2, $a4:5, BACK, STEP01
+    .if HUGE
+    MAIN add $m2, $m2, $m9
+    .endif
+    .if PANELS > 1
+    ADD_BYTES $m2, (1-PANELS)*PANEL_BYTES
+    .endif
+    .else
+    STEP 0, 0, P2, $a4:5
+    .endif
+
+    .if \next < 2
+    STEP LOAD_NEXT, LOAD_NEXT, P3, $a6:7
+    .else
+    AMP P3, $a6:7, $a0:1, $azeros, st64pace $a6:7, $m2:3+=, $m4, 0
+    AMP P0, $a4:5, $azeros, $azeros, st64pace $a4:5, $m2:3+=, $m4, 0
+    AMP P1, $a6:7, $azeros, $azeros, st64pace $a6:7, $m2:3+=, $m4, STEP12
+    AMP P2, $a4:5, $azeros, $azeros, st64pace $a4:5, $m2:3+=, $m4, 0
+    AMP P3, $a6:7, $azeros, $azeros, st64pace $a6:7, $m2:3+=, $m4, 0
+    MAIN st64pace $a4:5, $m2:3+=, $m4, 0
+    MAIN st64pace $a6:7, $m2:3+=, $m4, 0
+    .endif
+    MAIN exitz $mzero
+    .endm
+
+    .macro PANEL group, zero, next
+    .if FEW
+    MAIN brz $m1, .Lidle
+    .endif
+    HEAD \group, \zero
+    TAIL \zero, \next
+    .endm
+
+// Strides of a worker with `rows` rows, at most 3; the step between two rows it walks is 1, or -3
+// back to the start of the same row.
+    .macro SMALL_STRIDES rows
+    .set STEPS, 1 << 10 | 1 << 20
+    .if (\rows) == 2
+    .set STEPS, 1 << 10 | (-3 & 0x3FF) << 20
+    .elseif (\rows) < 2
+    .set STEPS, (-3 & 0x3FF) << 10 | (-3 & 0x3FF) << 20
+    .endif
+    CONSTANT $m4, (4*(ROWS-(\rows))+1)|STEPS
+    CONSTANT $m5, ((1-4*(\rows))&0x3FF)|STEPS
+    .if ACCUMULATE == 0
+    .if (\rows) < 2
+    MAIN add $m8, $mzero, -3
+    .else
+    MAIN setzi $m8, 1
+    .endif
+    .endif
+    .endm
+
+// ---- workers
+
+    .section .text.gemm, "ax", @progbits
+    .align 8
+    .worker
+
+// Whether the next launch after the first one stays in the group.
+    .if PANELS > 1
+    .set START_NEXT, 0
+    .elseif GROUPS > 1
+    .set START_NEXT, 1
+    .else
+    .set START_NEXT, 2
+    .endif
+
+.Lstart:
+    { get $m0, $WSR
+      setzi $a0, 8 }
+    { and $m0, $m0, 7
+      uput $FP_CLR, $a0 } // clear the accumulators
+
+    // $m1 = bytes before the worker's first row
+    .if FEW
+    MAIN cmpult $m1, $m0, ROWS
+    MAIN brz $m1, .Lidle
+    MAIN shl $m7, $m0, 5
+    .elseif REST
+    MAIN min $m1, $m0, REST
+    MAIN mul $m7, $m0, QUOTIENT
+    MAIN add $m7, $m7, $m1
+    MAIN shl $m7, $m7, 5
+    .elseif QUOTIENT < 1024
+    MAIN mul $m7, $m0, ROW_BYTES * QUOTIENT
+    .else
+    MAIN mul $m7, $m0, QUOTIENT
+    MAIN shl $m7, $m7, 5
+    .endif
+    MAIN ld32 $m2, $mvertex_base, $mzero, 0
+    MAIN ld32 $m3, $mvertex_base, $mzero, 1
+    MAIN add $m2, $m2, $m7
+    MAIN add $m6, $m3, $m7
+    .if ACCUMULATE
+    MAIN add $m3, $m3, $m7
+    .endif
+
+    .if FEW
+    SMALL_STRIDES 1
+    .elseif SMALL & (REST == 0)
+    SMALL_STRIDES QUOTIENT
+    .elseif SMALL
+    MAIN cmpult $m7, $m0, REST
+    MAIN brz $m7, .Lshort
+    SMALL_STRIDES QUOTIENT+1
+    MAIN bri .Lstrides
+.Lshort:
+    SMALL_STRIDES QUOTIENT
+    MAIN nop
+.Lstrides:
+    .elseif HUGE & (REST == 0)
+    MAIN setzi $m8, ROW_BYTES * (ROWS - QUOTIENT)
+    MAIN setzi $m9, ROW_BYTES * QUOTIENT
+    MAIN sub $m9, $mzero, $m9
+    .elseif HUGE
+    MAIN cmpult $m7, $m0, REST
+    MAIN add $m5, $m7, QUOTIENT - 3
+    MAIN shl $m7, $m7, 5
+    MAIN setzi $m8, ROW_BYTES * (ROWS - QUOTIENT)
+    MAIN sub $m8, $m8, $m7
+    MAIN setzi $m9, PANEL_BYTES
+    MAIN sub $m9, $m8, $m9
+    .else
+    // One row more shortens both strides by 4.
+    .if NEAR
+    .set STRIDES, (4 * (ROWS - QUOTIENT) + 1) | ((1 - 4 * QUOTIENT) & 0x3FF) << 10
+    .set ROW_LESS, -4 * 1025
+    .else
+    .set STRIDES, ((1 - 4 * QUOTIENT) & 0x3FF) << 10
+    .set ROW_LESS, -4 * 1024
+    .endif
+    .if REST
+    MAIN cmpult $m7, $m0, REST
+    MAIN add $m5, $m7, QUOTIENT - 3
+    MAIN mul $m7, $m7, ROW_LESS
+    MAIN setzi $m4, STRIDES
+    MAIN add $m4, $m4, $m7
+    .else
+    MAIN setzi $m4, STRIDES
+    .endif
+    .endif
+    .if REPACK
+    MAIN setzi $m7, 0xFFFFF
+    .endif
+
+    // Bundles 0 ... 5 of the first launch have nothing to store.
+    .if ACCUMULATE
+    MAIN ld64step $a2:3, $mzero, $m3+=, 1
+    AMP P0, $a4:5, $azeros, $a2:3, ld64step $a2:3, $mzero, $m3+=, 1
+    AMP P1, $a6:7, $azeros, $a2:3, ld64step $a2:3, $mzero, $m3+=, 1
+    AMP P2, $a4:5, $azeros, $a2:3, ld2x64pace $a0:1, $a2:3, $m2:3+=, $m4, 4 * STEP01
+    AMP P3, $a6:7, $azeros, $a2:3, ld64step $a2:3, $mzero, $m3+=, 1
+    AMP P0, $a4:5, $a0:1, $a2:3, ld2x64pace $a0:1, $a2:3, $m2:3+=, $m4, 0
+    AMP P1, $a6:7, $a0:1, $a2:3, ld2x64pace $a0:1, $a2:3, $m2:3+=, $m4, 0
+    AMP P2, $a4:5, $a0:1, $a2:3, ld2x64pace $a0:1, $a2:3, $m2:3+=, $m4, STEP01 + 4 * STEP12
+    AMP P3, $a6:7, $a0:1, $a2:3, ld2x64pace $a0:1, $a2:3, $m2:3+=, $m4, 0
+    AMP P0, $a4:5, $a0:1, $a2:3, ld2x64pace $a0:1, $a2:3, $m2:3+=, $m4, 0
+    AMP P1, $a6:7, $a0:1, $a2:3, ld2x64pace $a0:1, $a2:3, $m2:3+=, $m4, 0
+    MAIN tapack $m2:3, $m2, $m3, $m6
+    TAIL 0, START_NEXT
+    .else
+    MAIN ld64step $a0:1, $mzero, $m2+=, 1
+    AMP P0, $a4:5, $a0:1, $azeros, ld64step $a0:1, $mzero, $m2+=, 1
+    AMP P1, $a6:7, $a0:1, $azeros, ld64step $a0:1, $mzero, $m2+=, 1
+    .if SMALL
+    AMP P2, $a4:5, $a0:1, $azeros, ld64step $a0:1, $mzero, $m2+=, $m8
+    .else
+    AMP P2, $a4:5, $a0:1, $azeros, ld64step $a0:1, $mzero, $m2+=, 1
+    .endif
+    AMP P3, $a6:7, $a0:1, $azeros, ld64step $a0:1, $mzero, $m2+=, 1
+    AMP P0, $a4:5, $a0:1, $azeros, ld64step $a0:1, $mzero, $m2+=, 1
+    AMP P1, $a6:7, $a0:1, $azeros, ld64step $a0:1, $mzero, $m2+=, 1
+    MAIN tapack $m2:3, $m2, $m6, $m6
+    TAIL 1, START_NEXT
+    .endif
+
+    // The other launches. A panel that begins a group starts from zero unless ACCUMULATE.
+    .if PANELS > 1
+    .if PANELS > 2
+.Lmiddle:
+    PANEL 0, 0, 0
+    .endif
+    .if GROUPS > 1
+.Lfirst:
+    PANEL 1, 1-ACCUMULATE, 0
+.Llast:
+    PANEL 0, 0, 1
+    .endif
+.Lfinal:
+    PANEL 0, 0, 2
+    .elseif GROUPS > 1
+    .if GROUPS > 2
+.Lmiddle:
+    PANEL 1, 1-ACCUMULATE, 1
+    .endif
+.Lfinal:
+    PANEL 1, 1-ACCUMULATE, 2
+    .endif
+    .if FEW
+.Lidle:
+    MAIN exitz $mzero
+    .endif
+
+// ---- supervisor
+
+// Loads 64 bits x 64: column c of the block goes to the unit whose results leave as column c.
+    .macro COEFFICIENTS
+    .irp slot, 0, 32, 8, 40, 16, 48, 24, 56
+    .if WIDE
+    ld128putcs \slot
+    ld128putcs \slot + 2
+    ld128putcs \slot + 4
+    ld128putcs \slot + 6
+    .else
+    ld64putcs \slot
+    ld64putcs \slot + 1
+    ld64putcs \slot + 2
+    ld64putcs \slot + 3
+    ld64putcs \slot + 4
+    ld64putcs \slot + 5
+    ld64putcs \slot + 6
+    ld64putcs \slot + 7
+    .endif
+    .endr
+    .endm
+
+    .macro LAUNCH entry
+    COEFFICIENTS
+    runall \entry, $m0, 0
+    .endm
+
+    .macro JOIN
+    sync TEXCH_SYNCZONE_LOCAL
+    .endm
+
+    .supervisor
+    .globl kernel
+    .type kernel, @function
+kernel:
+    add $m0, $m11, -8 // frame: left, output
+    .if FP8
+    setzi $m6, 3      // both operands are F143
+    .endif
+    put $CCCSLOAD, $m4
+    setzi $m1, .Lstart
+    put $FP_ICTL, $mzero
+    .if FP8
+    put $FP_ISCL, $m5
+    .endif
+    // $m7 launches of $m8 to come, less 1; $m9 what ends a group; $m5 groups to come; $m4 what ends
+    // the last group
+    .if (PANELS > 1) & (GROUPS > 1)
+    setzi $m9, .Llast
+    setzi $m4, .Lfinal
+    setzi $m5, GROUPS - 1
+    .if PANELS > 2
+    setzi $m8, .Lmiddle
+    .endif
+    .elseif PANELS * GROUPS > 1
+    setzi $m9, .Lfinal
+    .if PANELS * GROUPS > 2
+    setzi $m8, .Lmiddle
+    setzi $m7, PANELS * GROUPS - 3
+    .endif
+    .endif
+    st32 $m3, $m0, $mzero, 0
+    st32 $m2, $m0, $mzero, 1
+    .if FP8
+    put $FP_INFMT, $m6
+    .endif
+
+    .if (PANELS > 1) & (GROUPS > 1)
+.Lgroup:
+    JOIN
+    LAUNCH $m1
+    setzi $m1, .Lfirst
+    movz $m9, $m5, $m4
+    .if PANELS > 2
+    setzi $m7, PANELS - 3
+.Lpanel:
+    JOIN
+    LAUNCH $m8
+    brnzdec $m7, .Lpanel
+    .endif
+    JOIN
+    LAUNCH $m9
+    brnzdec $m5, .Lgroup
+    .else
+    LAUNCH $m1
+    .if PANELS * GROUPS > 2
+.Lpanel:
+    JOIN
+    LAUNCH $m8
+    brnzdec $m7, .Lpanel
+    .endif
+    .if PANELS * GROUPS > 1
+    JOIN
+    LAUNCH $m9
+    .endif
+    .endif
+    JOIN
+    br $m10
+    .size kernel, . - kernel

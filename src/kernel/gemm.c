@@ -1,0 +1,338 @@
+/* GEMM on the AMP units: limits, operands, cycles and reference of gemm.S. */
+#include "kernel/families.h"
+
+#include "chip/chip.h"
+#include "num/amp.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    ROW_BYTES = 32,    /* one row of a panel, in every precision */
+    BLOCK_BYTES = 512, /* coefficients of one launch */
+    ALIGNMENT = 32,
+    OUTPUT = 0,
+    LEFT = 1,
+    RIGHT = 2,
+};
+
+static bool is_f8(const KernelGemm *gemm) {
+    return gemm->precision == PRECISION_F8F143;
+}
+
+/* ---- limits */
+
+static Status too_large(Diag *diag, const char *operand, uint64_t bytes, uint32_t limit) {
+    return diag_error(diag, ERR_KERNEL_SHAPE, DIAG_NOWHERE,
+                      "the GEMM kernel's %s operand takes %" PRIu64
+                      " bytes; memory for it has %" PRIu32,
+                      operand, bytes, limit);
+}
+
+static Status gemm_check(const KernelSpec *spec, Diag *diag) {
+    const KernelGemm *gemm = &spec->gemm;
+    if (!is_f8(gemm) && gemm->precision != PRECISION_F16) {
+        char text[PRECISION_TEXT_SIZE];
+        Precision precision = {.kind = gemm->precision};
+        return diag_error(diag, ERR_KERNEL_PRECISION, DIAG_NOWHERE,
+                          "there is no GEMM kernel for %s operands",
+                          precision_print(precision, text));
+    }
+    if (gemm->rows == 0 || gemm->panels == 0 || gemm->groups == 0)
+        return diag_error(diag, ERR_KERNEL_SHAPE, DIAG_NOWHERE,
+                          "a GEMM kernel of %" PRIu32 " rows, %" PRIu32 " panels and %" PRIu32
+                          " column groups: none of them may be 0",
+                          gemm->rows, gemm->panels, gemm->groups);
+    uint32_t interleaved = CHIP_TILE_MEM_END - CHIP_REGION1_BASE;
+    uint64_t output = (uint64_t)ROW_BYTES * gemm->rows * gemm->groups;
+    uint64_t left = (uint64_t)ROW_BYTES * gemm->rows * gemm->panels;
+    uint64_t blocks = (uint64_t)gemm->panels * gemm->groups;
+    uint32_t right_limit = gemm->wide_weights ? interleaved : CHIP_TILE_MEM_SIZE;
+    if (output > interleaved)
+        return too_large(diag, "output", output, interleaved);
+    if (left > CHIP_TILE_MEM_SIZE)
+        return too_large(diag, "left", left, CHIP_TILE_MEM_SIZE);
+    if (blocks > right_limit / BLOCK_BYTES)
+        return too_large(diag, "right", blocks * BLOCK_BYTES, right_limit);
+    return STATUS_OK;
+}
+
+/* ---- operands */
+
+static void gemm_interface(const KernelSpec *spec, KernelInterface *result) {
+    const KernelGemm *gemm = &spec->gemm;
+    result->operand_count = 3;
+    result->operands[OUTPUT] = (KernelOperand){.name = "output",
+                                               .bytes = ROW_BYTES * gemm->rows * gemm->groups,
+                                               .alignment = ALIGNMENT,
+                                               .memory_class = MEMORY_INTERLEAVED,
+                                               .read = gemm->accumulate,
+                                               .written = true,
+                                               .apart = 1u << LEFT};
+    result->operands[LEFT] = (KernelOperand){.name = "left",
+                                             .bytes = ROW_BYTES * gemm->rows * gemm->panels,
+                                             .alignment = ALIGNMENT,
+                                             .memory_class = MEMORY_STANDARD,
+                                             .read = true,
+                                             .apart = 1u << OUTPUT};
+    result->operands[RIGHT] =
+        (KernelOperand){.name = "right",
+                        .bytes = BLOCK_BYTES * gemm->panels * gemm->groups,
+                        .alignment = ALIGNMENT,
+                        .memory_class = gemm->wide_weights ? MEMORY_INTERLEAVED : MEMORY_STANDARD,
+                        .read = true};
+    if (is_f8(gemm)) {
+        result->scalar_count = 1;
+        result->scalars[0] = "scale exponent of the product";
+    }
+}
+
+/* ---- cycles: what gemm.S does, counted */
+
+typedef struct Geometry {
+    uint32_t rows, panels, groups;
+    bool f8, accumulate;
+    uint32_t quotient, rest; /* rows of a worker: quotient, one more for `rest` of them */
+    bool few, small, near, huge, repack; /* as in gemm.S */
+} Geometry;
+
+static Geometry geometry_of(const KernelGemm *gemm) {
+    Geometry s = {.rows = gemm->rows,
+                  .panels = gemm->panels,
+                  .groups = gemm->groups,
+                  .f8 = is_f8(gemm),
+                  .accumulate = gemm->accumulate};
+    s.quotient = s.rows / CHIP_WORKERS;
+    s.rest = s.rows % CHIP_WORKERS;
+    s.few = s.rows < CHIP_WORKERS;
+    s.small = s.rows <= 3 * CHIP_WORKERS;
+    s.near = 4 * (s.rows - s.quotient) + 1 <= 511;
+    s.huge = 4 * (s.quotient + (s.rest > 0)) - 1 > 512;
+    s.repack = s.huge || (!s.near && s.groups > 1);
+    return s;
+}
+
+/* Bundles of ADD_BYTES. */
+static uint64_t add_bytes(uint64_t bytes, bool negative) {
+    return bytes <= (negative ? 32768u : 32767u) ? 1 : 2;
+}
+
+static uint64_t onward(const Geometry *s) {
+    if (s->huge)
+        return 1;
+    return s->near ? 0 : add_bytes((uint64_t)ROW_BYTES * s->rows, false);
+}
+
+static uint64_t head(const Geometry *s, bool group, bool zero) {
+    if (!group)
+        return 6 + (s->huge ? 3 : 0);
+    return 6 + (s->near ? 0 : add_bytes((uint64_t)ROW_BYTES * s->rows, false) + (zero ? 2 : 3));
+}
+
+/* Of a worker with the most rows; `next` as in gemm.S. */
+static uint64_t tail(const Geometry *s, bool zero, int next) {
+    uint64_t most = s->quotient + (s->rest > 0);
+    uint64_t bundles = s->small ? 0 : 1 + 4 * (most - 3);
+    bundles += 6 + 1;
+    if (next == 0)
+        return bundles + (s->huge && !zero) + onward(s);
+    if (next == 2)
+        return bundles + 6;
+    if (s->accumulate)
+        bundles += onward(s);
+    if (s->panels > 1)
+        bundles += add_bytes((uint64_t)ROW_BYTES * s->rows * (s->panels - 1), true);
+    return bundles + s->huge;
+}
+
+static uint64_t panel(const Geometry *s, bool group, bool zero, int next) {
+    return (s->few ? 1 : 0) + head(s, group, zero) + tail(s, zero, next);
+}
+
+static uint64_t start_strides(const Geometry *s) {
+    if (s->small)
+        return (s->accumulate ? 4u : 5u) + (!s->few && s->rest ? 3 : 0);
+    if (s->huge)
+        return s->rest ? 7 : 3;
+    return s->rest ? 5 : 1;
+}
+
+static uint64_t start_launch(const Geometry *s) {
+    uint64_t share = s->few ? 3 : s->rest ? 4 : s->quotient < 1024 ? 1 : 2;
+    uint64_t bundles = 2 + share + 4 + s->accumulate + start_strides(s) + s->repack;
+    int next = s->panels > 1 ? 0 : s->groups > 1 ? 1 : 2;
+    return bundles + (s->accumulate ? 12 : 8) + tail(s, !s->accumulate, next);
+}
+
+/* Bundles of the longest worker, summed over all launches. */
+static uint64_t all_bundles(const Geometry *s) {
+    uint64_t panels = s->panels, groups = s->groups, sum = start_launch(s);
+    bool zero = !s->accumulate;
+    if (panels == 1) {
+        if (groups > 2)
+            sum += (groups - 2) * panel(s, true, zero, 1);
+        return groups > 1 ? sum + panel(s, true, zero, 2) : sum;
+    }
+    if (panels > 2)
+        sum += (panels - 2) * groups * panel(s, false, false, 0);
+    if (groups > 1)
+        sum += (groups - 1) * (panel(s, true, zero, 0) + panel(s, false, false, 1));
+    return sum + panel(s, false, false, 2);
+}
+
+/* Supervisor cycles from the first instruction to the first coefficient load. */
+static uint64_t prologue(const Geometry *s) {
+    bool loops = s->panels > 1 && s->groups > 1;
+    uint64_t launches = (uint64_t)s->panels * s->groups;
+    uint64_t constants = loops ? 3u + (s->panels > 2) : launches > 2 ? 3 : launches > 1 ? 1 : 0;
+    uint64_t store = (s->f8 ? 6 : 4) + constants; /* needs the sum of the first instruction */
+    store = MAX_OF(store, (uint64_t)CHIP_SUP_RESULT_LATENCY);
+    return store + 2 + s->f8 + (loops ? CHIP_SYNC_PASSED : 0);
+}
+
+/* Taken branches of the supervisor's loops. */
+static uint64_t back_branches(const Geometry *s) {
+    uint64_t panels = s->panels, groups = s->groups;
+    if (panels > 1 && groups > 1)
+        return groups - 1 + (panels > 2 ? (panels - 3) * groups : 0);
+    return panels * groups > 2 ? panels * groups - 3 : 0;
+}
+
+/* Cycles from the first cycle at which a worker may issue to the first issue of that worker, among
+ * workers 0 ... longest-1, that starts last. The first cycle belongs to `slot`. */
+static unsigned last_start(unsigned slot, unsigned longest) {
+    if (slot == 0)
+        return longest - 1;
+    return slot < longest ? CHIP_WORKERS - 1 : longest - 1 + CHIP_WORKERS - slot;
+}
+
+/* Sum of last_start over all launches. From one launch to the next pass `period` cycles, that sum
+ * and a multiple of 6: so the slots repeat soon. */
+static uint64_t all_starts(unsigned slot, unsigned longest, uint64_t period, uint64_t launches) {
+    uint64_t sum = 0, sum_at[CHIP_WORKERS], done_at[CHIP_WORKERS];
+    bool seen[CHIP_WORKERS] = {false};
+    for (uint64_t done = 0; done < launches; done++) {
+        if (seen[slot]) {
+            uint64_t length = done - done_at[slot], rounds = (launches - done) / length;
+            sum += rounds * (sum - sum_at[slot]);
+            done += rounds * length;
+            memset(seen, 0, sizeof seen);
+            if (done == launches)
+                break;
+        }
+        seen[slot] = true;
+        sum_at[slot] = sum;
+        done_at[slot] = done;
+        unsigned wait = last_start(slot, longest);
+        sum += wait;
+        slot = (unsigned)((slot + wait + period) % CHIP_WORKERS);
+    }
+    return sum;
+}
+
+/* A launch: loads, runall, workers, join. The supervisor's loop runs in slots of workers that end
+ * early; where all end together a taken branch delays the join by 4 cycles. */
+static uint64_t gemm_cycles(const KernelSpec *spec, unsigned start) {
+    Geometry s = geometry_of(&spec->gemm);
+    uint64_t launches = (uint64_t)s.panels * s.groups;
+    uint64_t loads = spec->gemm.wide_weights ? 32 : 64;
+    unsigned longest = s.few || !s.small ? s.rest : 0;
+    if (longest == 0)
+        longest = CHIP_WORKERS;
+    uint64_t first = CHIP_SUP_TAKEN_BRANCH + prologue(&s) + loads + CHIP_RUNALL_LATENCY;
+    uint64_t between = CHIP_EXIT_TO_RESUME + loads + CHIP_RUNALL_LATENCY;
+    uint64_t exposed = 0;
+    if (longest == CHIP_WORKERS) {
+        /* From the last exit: free slot 1, branch 8, sync 1; else the join takes 6. */
+        uint64_t delay = 1 + CHIP_SUP_TAKEN_BRANCH + CHIP_SYNC_PASSED - CHIP_EXIT_TO_RESUME;
+        exposed = back_branches(&s) * delay;
+    }
+    unsigned slot = (unsigned)((start + first) % CHIP_WORKERS);
+    return first + all_starts(slot, longest, between, launches) + (launches - 1) * between +
+           CHIP_WORKER_BUNDLE * (all_bundles(&s) - launches) + exposed + CHIP_EXIT_TO_RESUME +
+           CHIP_SUP_TAKEN_BRANCH;
+}
+
+/* ---- source */
+
+static void gemm_name(const KernelSpec *spec, char text[KERNEL_NAME_SIZE]) {
+    const KernelGemm *gemm = &spec->gemm;
+    snprintf(text, KERNEL_NAME_SIZE, "gemm_%s_%s_%s_%" PRIu32 "x%" PRIu32 "x%" PRIu32,
+             is_f8(gemm) ? "f8" : "f16", gemm->accumulate ? "add" : "init",
+             gemm->wide_weights ? "wide" : "narrow", gemm->rows, gemm->panels, gemm->groups);
+}
+
+static void gemm_defines(const KernelSpec *spec, KernelSource *source) {
+    const KernelGemm *gemm = &spec->gemm;
+    source_define(source, "ROWS", gemm->rows);
+    source_define(source, "PANELS", gemm->panels);
+    source_define(source, "GROUPS", gemm->groups);
+    source_define(source, "FP8", is_f8(gemm));
+    source_define(source, "ACCUMULATE", gemm->accumulate);
+    source_define(source, "WIDE", gemm->wide_weights);
+    source_define(source, "TAMP_F16V4_E4_P0", CHIP_TAMP_F16V4_E4_P0);
+    source_define(source, "TAMP_F16V4_E4_P1", CHIP_TAMP_F16V4_E4_P0 + 1);
+    source_define(source, "TAMP_F16V4_E4_P2", CHIP_TAMP_F16V4_E4_P0 + 2);
+    source_define(source, "TAMP_F16V4_E4_P3", CHIP_TAMP_F16V4_E4_P0 + 3);
+    source_define(source, "TEXCH_SYNCZONE_LOCAL", CHIP_SYNC_LOCAL);
+}
+
+/* ---- reference */
+
+static void reference_panel(const KernelGemm *gemm, const uint8_t *left, const uint8_t *block,
+                            F16 *output, bool zero, int scale) {
+    uint64_t words[4 * AMP_CHANNELS];
+    memcpy(words, block, sizeof words);
+    AmpWeights weights;
+    AmpRows rows = {.x = left,
+                    .partial = zero ? NULL : output,
+                    .out = output,
+                    .x_stride = ROW_BYTES,
+                    .partial_stride = ROW_BYTES,
+                    .out_stride = ROW_BYTES,
+                    .rows = gemm->rows,
+                    .overflow = F16_OVERFLOW_SATURATE};
+    if (is_f8(gemm)) {
+        amp_prepare_f8(&weights, words, F8_F143, F8_F143, scale);
+        amp_rows_f8(&rows, &weights);
+    } else {
+        amp_prepare_f16(&weights, words);
+        amp_rows_f16(&rows, &weights);
+    }
+}
+
+static void gemm_reference(const KernelSpec *spec, void *const operands[],
+                           const int32_t scalars[]) {
+    const KernelGemm *gemm = &spec->gemm;
+    size_t panel_bytes = (size_t)ROW_BYTES * gemm->rows;
+    int scale = is_f8(gemm) ? scalars[0] : 0;
+    const uint8_t *left = operands[LEFT], *block = operands[RIGHT];
+    uint8_t *output = operands[OUTPUT];
+    for (uint32_t group = 0; group < gemm->groups; group++)
+        for (uint32_t panel = 0; panel < gemm->panels; panel++) {
+            bool zero = panel == 0 && !gemm->accumulate;
+            void *rows = output + group * panel_bytes;
+            reference_panel(gemm, left + panel * panel_bytes, block, rows, zero, scale);
+            block += BLOCK_BYTES;
+        }
+}
+
+static bool gemm_equal(const KernelSpec *a, const KernelSpec *b) {
+    const KernelGemm *x = &a->gemm, *y = &b->gemm;
+    return x->precision == y->precision && x->accumulate == y->accumulate &&
+           x->wide_weights == y->wide_weights && x->rows == y->rows && x->panels == y->panels &&
+           x->groups == y->groups;
+}
+
+const FamilyInfo family_gemm = {
+    .file = "gemm.S",
+    .check = gemm_check,
+    .interface = gemm_interface,
+    .cycles = gemm_cycles,
+    .name = gemm_name,
+    .defines = gemm_defines,
+    .reference = gemm_reference,
+    .equal = gemm_equal,
+};
