@@ -42,40 +42,51 @@ void amp_words_by_channel(uint64_t words[64], const uint64_t registers[64]) {
         memcpy(words + 4 * c, registers + 4 * amp_unit_of_channel[c], 4 * sizeof *words);
 }
 
-void amp_prepare_f16(AmpWeights *weights, const uint64_t words[64]) {
-    F16 halves[AMP_CHANNELS][AMP_F16_INPUTS];
-    memcpy(halves, words, sizeof halves);
-    int most = 0, least = 0x8000;
-    for (int c = 0; c < AMP_CHANNELS; c++) {
-        for (int i = 0; i < AMP_F16_INPUTS; i++) {
-            int magnitude = halves[c][i] & 0x7FFF, nonzero = magnitude ? magnitude : 0x8000;
-            most = magnitude > most ? magnitude : most;
-            least = nonzero < least ? nonzero : least;
-            weights->value[i][c] = (double)f16_to_f32(halves[c][i]);
-        }
+static void transpose(AmpWeights *weights, const float *values, int inputs) {
+    for (int i = 0; i < inputs; i++)
+        for (int c = 0; c < AMP_CHANNELS; c++)
+            weights->value[i][c] = (double)values[c * inputs + i];
+}
+
+static const AmpTable *current(void);
+
+static AmpRange range_of(const F16 *halves, int count) {
+    int16_t most = 0, least_minus_1 = 0x7FFF;
+    for (int i = 0; i < count; i++) {
+        int16_t magnitude = (int16_t)(halves[i] & 0x7FFF);
+        int16_t minus_1 = (int16_t)((magnitude - 1) & 0x7FFF); /* zero becomes the largest */
+        most = magnitude > most ? magnitude : most;
+        least_minus_1 = minus_1 < least_minus_1 ? minus_1 : least_minus_1;
     }
-    AmpRange range = amp_range_f16(most, least);
-    weights->top = most < F16_INFINITE ? range.top : AMP_NOT_FINITE;
+    return amp_range_f16(most, least_minus_1 + 1);
+}
+
+void amp_prepare_f16(AmpWeights *weights, const uint64_t words[64]) {
+    enum { COUNT = AMP_CHANNELS * AMP_F16_INPUTS };
+    const F16 *halves = (const F16 *)(const void *)words;
+    float values[COUNT];
+    f16_widen_all(values, halves, COUNT);
+    current()->transpose(weights, values, AMP_F16_INPUTS);
+    AmpRange range = range_of(halves, COUNT);
+    weights->top = range.top > AMP_RANGE_F16.top ? AMP_NOT_FINITE : range.top;
     weights->low = range.low;
 }
 
 void amp_prepare_f8(AmpWeights *weights, const uint64_t words[64], F8Format x_format,
                     F8Format w_format, int scale) {
     assert(scale >= F8_SCALE_MIN && scale <= F8_SCALE_MAX);
-    double scaled[256], factor = power_of_two(scale);
-    for (int code = 0; code < 256; code++)
-        scaled[code] = f8_values[w_format][code] * factor;
-    uint8_t codes[AMP_CHANNELS][AMP_F8_INPUTS];
-    memcpy(codes, words, sizeof codes);
-    bool nan = false;
-    for (int c = 0; c < AMP_CHANNELS; c++) {
-        for (int i = 0; i < AMP_F8_INPUTS; i++) {
-            nan |= codes[c][i] == F8_NAN;
-            weights->value[i][c] = scaled[codes[c][i]];
-        }
+    enum { COUNT = AMP_CHANNELS * AMP_F8_INPUTS };
+    const uint8_t *codes = (const uint8_t *)words;
+    float values[COUNT];
+    f8_decode_f32(values, codes, COUNT, w_format, scale);
+    current()->transpose(weights, values, AMP_F8_INPUTS);
+    uint8_t least = 0xFF; /* 0 if one of them is NaN; a form that compilers vectorise */
+    for (int i = 0; i < COUNT; i++) {
+        uint8_t distance = codes[i] ^ F8_NAN;
+        least = distance < least ? distance : least;
     }
     AmpRange range = w_format == F8_F143 ? AMP_RANGE_F143 : AMP_RANGE_F152;
-    weights->top = nan ? AMP_NOT_FINITE : range.top + scale;
+    weights->top = least == 0 ? AMP_NOT_FINITE : range.top + scale;
     weights->low = range.low + scale;
     weights->x_format = x_format;
 }
@@ -130,16 +141,6 @@ static void phase_f8(float *acc, const uint8_t *codes, const AmpWeights *weights
     step_channels(acc, x, weights->value + AMP_F8_LANES * phase, AMP_F8_LANES);
 }
 
-static AmpRange range_of(const F16 *halves, int count) {
-    int most = 0, least = 0x8000;
-    for (int i = 0; i < count; i++) {
-        int magnitude = halves[i] & 0x7FFF, nonzero = magnitude ? magnitude : 0x8000;
-        most = magnitude > most ? magnitude : most;
-        least = nonzero < least ? nonzero : least;
-    }
-    return amp_range_f16(most, least);
-}
-
 static void row(F16 *out, const F16 *partial, const double *x, AmpRange x_range,
                 const AmpWeights *weights, int lanes, F16Overflow overflow) {
     float acc[AMP_CHANNELS] = {0};
@@ -184,7 +185,7 @@ static void rows_f8(const AmpRows *rows, const AmpWeights *weights) {
     }
 }
 
-static const AmpTable portable = {phase_f16, phase_f8, rows_f16, rows_f8};
+static const AmpTable portable = {phase_f16, phase_f8, rows_f16, rows_f8, transpose};
 
 const AmpTable *amp_table(CpuLevel level) {
 #if NUM_HAS_X86

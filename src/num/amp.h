@@ -81,6 +81,8 @@ typedef struct AmpTable {
     void (*phase_f8)(float *acc, const uint8_t *x, const AmpWeights *weights, int phase);
     void (*rows_f16)(const AmpRows *rows, const AmpWeights *weights);
     void (*rows_f8)(const AmpRows *rows, const AmpWeights *weights);
+    /* weights->value[i][c] = values[c * inputs + i]: the costly part of amp_prepare_*. */
+    void (*transpose)(AmpWeights *weights, const float *values, int inputs);
 } AmpTable;
 
 const AmpTable *amp_table(CpuLevel level);

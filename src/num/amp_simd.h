@@ -198,4 +198,19 @@ SIMD_ENTRY void rows_f8(const AmpRows *rows, const AmpWeights *weights) {
         all_rows(&call, table, AMP_F8_LANES, false);
 }
 
-const AmpTable SIMD_NAME(amp_table) = {phase_f16, phase_f8, rows_f16, rows_f8};
+SIMD_ENTRY void transpose(AmpWeights *weights, const float *values, int inputs) {
+    for (int c = 0; c < AMP_CHANNELS; c += 4) {
+        for (int i = 0; i < inputs; i += 4) {
+            const float *from = values + c * inputs + i;
+            __m128 a = _mm_loadu_ps(from), b = _mm_loadu_ps(from + inputs);
+            __m128 d = _mm_loadu_ps(from + 2 * inputs), e = _mm_loadu_ps(from + 3 * inputs);
+            _MM_TRANSPOSE4_PS(a, b, d, e);
+            _mm256_storeu_pd(weights->value[i] + c, _mm256_cvtps_pd(a));
+            _mm256_storeu_pd(weights->value[i + 1] + c, _mm256_cvtps_pd(b));
+            _mm256_storeu_pd(weights->value[i + 2] + c, _mm256_cvtps_pd(d));
+            _mm256_storeu_pd(weights->value[i + 3] + c, _mm256_cvtps_pd(e));
+        }
+    }
+}
+
+const AmpTable SIMD_NAME(amp_table) = {phase_f16, phase_f8, rows_f16, rows_f8, transpose};
