@@ -1,5 +1,6 @@
-/* Horizons of large exchange phases: `bench_exchange` prints name, transfers, bound, horizon, ratio,
- * longest row, policy and seconds of each. Phases are those that plans of the SigLIP MLP need. */
+/* Horizons of large exchange phases: `bench_exchange` prints name, transfers, bound, horizon,
+ * ratio, longest row, policy and seconds of each. Phases are those that plans of the SigLIP MLP
+ * need. */
 #include "base/progress.h"
 #include "xchg/xchg.h"
 
@@ -20,37 +21,43 @@ static void must(bool ok, const char *what) {
 
 /* FP8 hidden values 729x4304 from an up grid of rows x columns tiles, each owning whole 16-column
  * groups in half-panel order, to the down grid n x 46 x k (swapped): tile p + n*(k + K*g) needs
- * the 16 tokens of group g and its part of the hidden units, the same for all n. */
+ * the 16 tokens of group g and its part of the hidden units, the same for all n. Round j: the
+ * groups turn to producers that lie 3 columns apart, so that none waits for another. */
 static void hidden_distribution(XchgPhase *phase, uint32_t rows, uint32_t columns, uint32_t parts,
                                 uint32_t k_parts) {
-    for (uint32_t group = 0; group < 46; group++) {
-        uint32_t begin = 16 * group, end = MIN_OF(begin + 16, 729u);
-        for (uint32_t r = 0; r < rows; r++) {
-            uint32_t row0 = shard_begin(729, rows, r), row1 = shard_begin(729, rows, r + 1);
-            uint32_t from = MAX_OF(begin, row0), to = MIN_OF(end, row1);
-            if (from >= to)
-                continue;
-            for (uint32_t c = 0; c < 269; c++) {
-                uint32_t owner = 0;
-                while (shard_begin(269, columns, owner + 1) <= c)
-                    owner++;
-                uint32_t k = 0;
-                while (shard_begin(269, k_parts, k + 1) <= c)
-                    k++;
-                uint32_t height = row1 - row0;
-                uint32_t local = c - shard_begin(269, columns, owner);
-                uint32_t source = 0x60000 + (local * height + from - row0) * 16;
-                uint32_t panel = c - shard_begin(269, k_parts, k);
-                XchgDest dests[16];
-                for (uint32_t p = 0; p < parts; p++)
-                    dests[p] = (XchgDest){p + parts * (k + k_parts * group),
-                                          0xa0000 + panel * 256 + (from - begin) * 16};
-                must(xchg_phase_add(phase, r + rows * owner, source, (to - from) * 4, dests, parts,
-                                    NULL) == STATUS_OK,
-                     "building");
+    uint32_t rounds = (uint32_t)div_up(269, k_parts);
+    for (uint32_t j = 0; j < rounds; j++)
+        for (uint32_t k = 0; k < k_parts; k++)
+            for (uint32_t group = 0; group < 46; group++) {
+                uint32_t begin = 16 * group, end = MIN_OF(begin + 16, 729u);
+                uint32_t k0 = shard_begin(269, k_parts, k),
+                         kn = shard_begin(269, k_parts, k + 1) - k0;
+                if (j >= kn)
+                    continue;
+                uint32_t c = k0 + (j + group * 3) % kn;
+                for (uint32_t r = 0; r < rows; r++) {
+                    uint32_t row0 = shard_begin(729, rows, r), row1 = shard_begin(729, rows, r + 1);
+                    uint32_t from = MAX_OF(begin, row0), to = MIN_OF(end, row1);
+                    if (from >= to)
+                        continue;
+                    {
+                        uint32_t owner = 0;
+                        while (shard_begin(269, columns, owner + 1) <= c)
+                            owner++;
+                        uint32_t height = row1 - row0;
+                        uint32_t local = c - shard_begin(269, columns, owner);
+                        uint32_t source = 0x60000 + (local * height + from - row0) * 16;
+                        uint32_t panel = c - k0;
+                        XchgDest dests[16];
+                        for (uint32_t p = 0; p < parts; p++)
+                            dests[p] = (XchgDest){p + parts * (k + k_parts * group),
+                                                  0xa0000 + panel * 256 + (from - begin) * 16};
+                        must(xchg_phase_add(phase, r + rows * owner, source, (to - from) * 4, dests,
+                                            parts, NULL) == STATUS_OK,
+                             "building");
+                    }
+                }
             }
-        }
-    }
 }
 
 /* F16 partials of the down grid: the k_parts owners of one result block each keep a k-th of it.

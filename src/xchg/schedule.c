@@ -4,8 +4,9 @@
  * Every order uses the same exact placement (lanes.c), which fills gaps in send and receive lanes:
  *   natural  the transfers as they come. Regular patterns, such as the cyclic rounds of a
  *            reduce-scatter, are best left alone.
- *   greedy   the piece that can start first; among equals the one whose tiles have most left to do.
- * Pieces that go to complete receiver pairs are tried as 64-bit and as 32-bit messages. */
+ *   greedy   the piece that its receivers can take first, in steps of 8 events; among equals the
+ * one whose tiles have most left to do, then the one that comes first. Pieces that go to complete
+ * receiver pairs are tried as 64-bit and as 32-bit messages. */
 #include "xchg/encode.h"
 #include "xchg/lanes.h"
 #include "xchg/phase.h"
@@ -221,16 +222,20 @@ static PlaceResult place_natural(Scheduler *s, const Pieces *pieces, XchgSchedul
 
 /* A piece that waits for its turn. Keys may be too early, never too late: lanes only fill up. */
 typedef struct Waiting {
+    int32_t key;
     int32_t start;
     uint64_t pressure;
     uint32_t piece;
 } Waiting;
 
+/* Coarser than an event, so that pressure decides among pieces that are nearly as early. */
+#define GREEDY_STEP 8
+
 typedef VEC(Waiting) Heap;
 
 static bool goes_first(const Waiting *a, const Waiting *b) {
-    if (a->start != b->start)
-        return a->start < b->start;
+    if (a->key != b->key)
+        return a->key < b->key;
     if (a->pressure != b->pressure)
         return a->pressure > b->pressure;
     return a->piece < b->piece;
@@ -261,13 +266,26 @@ static uint64_t pressure_of(const Scheduler *s, const Piece *piece) {
     return most;
 }
 
+/* When the last receiver of the piece would switch to it. Receivers, not senders, are what phases
+ * wait for, and their clocks differ from the senders' by the route times. */
+static int32_t greedy_key(const Scheduler *s, const Piece *piece, int32_t start) {
+    const XchgTransfer *t = s->phase->transfers.items + piece->transfer;
+    int32_t latest = 0;
+    for (uint32_t k = 0; k < t->dest_count; k++) {
+        uint32_t tile = s->phase->dests.items[t->first_dest + k].tile;
+        int32_t shift = lanes_source_shift(&s->lanes, t->source, tile, piece->paired);
+        latest = MAX_OF(latest, start + shift);
+    }
+    return latest / GREEDY_STEP;
+}
+
 /* Takes the piece out that really can start first: the top is examined again until its key holds.
  * A piece whose predecessors are open is moved behind the present horizon and looked at later. */
 static PlaceResult place_greedy(Scheduler *s, const Pieces *pieces, Heap *heap,
                                 XchgSchedule *schedule) {
     heap->count = 0;
     for (uint32_t i = 0; i < pieces->count; i++) {
-        if (!vec_push(heap, (Waiting){0, pressure_of(s, pieces->items + i), i}))
+        if (!vec_push(heap, (Waiting){0, 0, pressure_of(s, pieces->items + i), i}))
             return PLACE_NO_MEMORY;
     }
     for (size_t i = heap->count / 2; i-- > 0;)
@@ -278,13 +296,14 @@ static PlaceResult place_greedy(Scheduler *s, const Pieces *pieces, Heap *heap,
         int32_t ready = ready_at(s, piece->transfer);
         Waiting now = {.pressure = pressure_of(s, piece), .piece = top->piece};
         if (ready < 0) {
-            now.start = MAX_OF(top->start, (int32_t)schedule->horizon) + 1;
+            now.key = MAX_OF(top->key, (int32_t)schedule->horizon / GREEDY_STEP) + 1;
         } else {
             now.start = lanes_find(&s->lanes, piece, ready);
             if (now.start < 0)
                 return PLACE_IMPOSSIBLE;
+            now.key = greedy_key(s, piece, now.start);
         }
-        if (ready >= 0 && now.start == top->start && now.pressure == top->pressure) {
+        if (ready >= 0 && now.key == top->key && now.pressure == top->pressure) {
             PlaceResult result = place_piece(s, piece, now.start, schedule);
             if (result != PLACE_OK)
                 return result;
@@ -373,7 +392,11 @@ static Status run_policies(Scheduler *s, const XchgOptions *options, Best *best,
     EncodeFault where = {0};
     RowFault fault = ROW_OK;
     bool impossible = false;
-    for (int paired = 0; paired <= (options->no_pairing ? 0 : 1); paired++) {
+    uint64_t bound = xchg_phase_bound(s->phase, s->lanes.tile_count);
+    for (int paired = options->no_pairing ? 0 : 1; paired >= 0; paired--) {
+        /* No schedule of 32-bit items can be shorter than the bound. */
+        if (best->found && best->schedule.horizon <= bound)
+            break;
         for (int order = 0; order < ORDER_COUNT; order++) {
             XchgSchedule schedule = {.policy = policy_names[order][paired]};
             XchgRows rows = {0};
