@@ -75,3 +75,25 @@ void nearest_offer(Nearest *nearest, const char *candidate) {
         nearest->best = candidate;
     }
 }
+
+const char *text_printable(const char *name, char out[TEXT_PRINTABLE]) {
+    static const char cut[] = "…";
+    size_t size = strlen(name), used = 0;
+    for (size_t at = 0; at < size;) {
+        uint32_t code_point;
+        size_t length = utf8_next(name + at, size - at, &code_point);
+        bool plain = length && code_point >= 0x20 && (code_point < 0x7F || code_point >= 0xA0);
+        if (used + 4 + sizeof cut > TEXT_PRINTABLE) {
+            memcpy(out + used, cut, sizeof cut);
+            return out;
+        }
+        if (plain)
+            memcpy(out + used, name + at, length);
+        else
+            out[used] = '?';
+        used += plain ? length : 1;
+        at += MAX_OF(length, 1u);
+    }
+    out[used] = 0;
+    return out;
+}

@@ -19,3 +19,8 @@ typedef struct Nearest {
 Nearest nearest_begin(const char *word);
 /* `candidate` must outlive the search. Words above 64 bytes are compared for equality alone. */
 void nearest_offer(Nearest *nearest, const char *candidate);
+
+/* A name from a file, fit for a message: control characters and invalid UTF-8 become '?', and what
+ * does not fit is cut with "…". Returns `out`. */
+enum { TEXT_PRINTABLE = 128 };
+const char *text_printable(const char *name, char out[TEXT_PRINTABLE]);

@@ -46,8 +46,8 @@ typedef struct EncodeStats {
 } EncodeStats;
 
 /* count values of a floating dtype, little-endian, of any alignment, as codes of `precision` (bytes
- * as of precision_bytes, little-endian): one rounding, host rules (F8_HOST; F16 overflows to
- * infinity). stats may be NULL; it is added to. */
+ * as of precision_bytes, little-endian, aligned to them): one rounding, host rules (F8_HOST; F16
+ * overflows to infinity). stats may be NULL; it is added to. */
 void dtype_encode(Dtype dtype, const void *values, uint64_t count, Precision precision, void *codes,
                   EncodeStats *stats);
 

@@ -69,10 +69,24 @@ static void test_nearest(void **state) {
     assert_null(nearest_of(big, &pointer, 1));
 }
 
+static void test_printable(void **state) {
+    (void)state;
+    char out[TEXT_PRINTABLE];
+    assert_string_equal(text_printable("Gr\u00F6\u00DFe", out), "Gr\u00F6\u00DFe");
+    assert_string_equal(text_printable("a\033[2J\x7F\xC2\x9B\xFF", out), "a?[2J???");
+    char name[401];
+    memset(name, 'n', 400);
+    name[400] = 0;
+    text_printable(name, out);
+    assert_in_range(strlen(out), TEXT_PRINTABLE - 10, TEXT_PRINTABLE - 1);
+    assert_string_equal(out + strlen(out) - strlen("…"), "…");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_utf8),
         cmocka_unit_test(test_nearest),
+        cmocka_unit_test(test_printable),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
