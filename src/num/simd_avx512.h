@@ -5,16 +5,17 @@
 
 #ifndef SIMD_TRANSLATED /* a test compiles this level through a header that translates it */
 #include <immintrin.h>
-#define SIMD_TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c,bmi2")))
+#define SIMD_TARGET  __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c,bmi2")))
+#define SIMD_NAME(n) n##_avx512
 #else
 #define SIMD_TARGET
+#define SIMD_NAME(n) n##_translated
 #endif
 
-#define SIMD         static inline __attribute__((always_inline)) SIMD_TARGET
-#define SIMD_ENTRY   static SIMD_TARGET
-#define SIMD_NAME(n) n##_avx512
-#define F32_LANES    16
-#define F64_LANES    8
+#define SIMD       static inline __attribute__((always_inline)) SIMD_TARGET
+#define SIMD_ENTRY static SIMD_TARGET
+#define F32_LANES  16
+#define F64_LANES  8
 
 typedef __m512 VF;
 typedef __m512i VI;
