@@ -1,0 +1,288 @@
+/* The GEMM kernel against its reference, bit by bit, in memory that is full of NaNs. */
+#include "num/f16.h"
+#include "num/f8.h"
+#include "rig.h"
+
+#include <time.h>
+
+enum { OUTPUT, LEFT, RIGHT };
+
+typedef enum Values {
+    VALUES_PLAIN,  /* numbers of moderate size */
+    VALUES_LARGE,  /* results overflow, partials lose bits */
+    VALUES_ANY,    /* any bits: NaNs, infinities, subnormals */
+    VALUES_SPARSE, /* mostly zeros of both signs, some NaNs */
+    VALUES_COUNT
+} Values;
+
+static F16 random_half(Random *random, Values values) {
+    uint64_t bits = random_next(random);
+    switch (values) {
+    case VALUES_ANY: return (F16)bits;
+    case VALUES_SPARSE:
+        return bits % 61 == 0 ? F16_QNAN : bits % 3 == 0 ? 0x3C00 : (F16)(bits & 0x8000);
+    case VALUES_LARGE: return (F16)((bits & 0x83FF) | (16 + (bits >> 16) % 12) << 10);
+    default: return (F16)((bits & 0x83FF) | (9 + (bits >> 16) % 8) << 10);
+    }
+}
+
+static uint8_t random_code(Random *random, Values values) {
+    uint64_t bits = random_next(random);
+    if (values == VALUES_ANY)
+        return (uint8_t)bits;
+    if (values == VALUES_SPARSE)
+        return bits % 61 == 0 ? F8_NAN : bits % 3 == 0 ? 0x40 : 0;
+    uint8_t code = (uint8_t)bits;
+    return code == F8_NAN ? 0 : code;
+}
+
+static void fill_halves(uint8_t *bytes, uint32_t size, Random *random, Values values) {
+    for (uint32_t i = 0; i < size; i += 2) {
+        F16 half = random_half(random, values);
+        memcpy(bytes + i, &half, sizeof half);
+    }
+}
+
+static void fill_operand(const KernelSpec *spec, uint8_t *bytes, uint32_t size, Random *random,
+                         Values values) {
+    if (spec->gemm.precision == PRECISION_F16) {
+        fill_halves(bytes, size, random, values);
+        return;
+    }
+    for (uint32_t i = 0; i < size; i++)
+        bytes[i] = random_code(random, values);
+}
+
+static void report_difference(const KernelSpec *spec, const RigCall *call, const uint8_t *expected,
+                              const uint8_t *memory) {
+    char name[KERNEL_NAME_SIZE];
+    for (uint32_t i = 0; i < RIG_DATA_BYTES; i++)
+        if (expected[i] != memory[i])
+            fail_msg("%s: address 0x%X is %02X, expected %02X; output 0x%X left 0x%X right 0x%X",
+                     kernel_name(spec, name), RIG_DATA + i, memory[i], expected[i],
+                     call->address[OUTPUT], call->address[LEFT], call->address[RIGHT]);
+}
+
+/* Runs the kernel on random operands at random places; all of memory must be as expected. */
+static void check_values(const KernelSpec *spec, Random *random, Values values) {
+    Rig rig;
+    rig_create(&rig);
+    RigCall call = {.delay = (uint32_t)random_below(random, 6)};
+    rig_fill_nan(&rig);
+    Diag diag;
+    diag_init(&diag);
+    rig_expect(kernel_check(spec, &diag), &diag);
+    assert_true(rig_place(spec, random, &call));
+    KernelInterface interface;
+    kernel_interface(spec, &interface);
+    for (uint32_t j = 1; j < interface.operand_count; j++)
+        fill_operand(spec, rig_at(&rig, call.address[j]), interface.operands[j].bytes, random,
+                     values);
+    if (spec->gemm.accumulate)
+        fill_halves(rig_at(&rig, call.address[OUTPUT]), interface.operands[OUTPUT].bytes, random,
+                    values);
+    if (interface.scalar_count)
+        call.scalar[0] = values == VALUES_LARGE ? (int32_t)random_below(random, 12)
+                                                : (int32_t)random_below(random, 64) - 32;
+
+    uint8_t *expected = malloc(RIG_DATA_BYTES);
+    assert_non_null(expected);
+    memcpy(expected, rig.memory, RIG_DATA_BYTES);
+    void *operands[3];
+    for (uint32_t j = 0; j < 3; j++)
+        operands[j] = expected + (call.address[j] - RIG_DATA);
+    kernel_reference(spec, operands, call.scalar);
+
+    char *program = rig_program(spec, &call, 1);
+    rig_run(&rig, program, spec, true);
+    mem_free(program);
+    if (memcmp(expected, rig.memory, RIG_DATA_BYTES) != 0)
+        report_difference(spec, &call, expected, rig.memory);
+    free(expected);
+    rig_free(&rig);
+}
+
+static KernelSpec gemm(uint32_t rows, uint32_t panels, uint32_t groups, unsigned variant) {
+    return (KernelSpec){.family = KERNEL_GEMM,
+                        .gemm = {.precision = variant & 1 ? PRECISION_F16 : PRECISION_F8F143,
+                                 .accumulate = variant & 2,
+                                 .wide_weights = variant & 4,
+                                 .rows = rows,
+                                 .panels = panels,
+                                 .groups = groups}};
+}
+
+/* Every way in which the code is specialised: numbers of rows at each border of gemm.S, one to four
+ * panels and groups, all variants. */
+static void every_specialisation(void **state) {
+    (void)state;
+    static const uint16_t rows[] = {1, 2, 5, 6, 7, 11, 12, 13, 17, 18, 19, 23, 24, 25, 50};
+    Random random = random_seed(1);
+    unsigned variant = 0;
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        for (uint32_t panels = 1; panels <= 4; panels++)
+            for (uint32_t groups = 1; groups <= 4; groups++) {
+                KernelSpec spec = gemm(rows[i], panels, groups, variant);
+                check_values(&spec, &random,
+                             (Values)(variant % 3 == 0 ? VALUES_ANY : VALUES_PLAIN));
+                variant = (variant + 3) % 8;
+            }
+}
+
+/* Rows beyond the reach of a packed stride: to the next panel from 153 or 154 on, to the worker's
+ * first row from 769 on; constants beyond 16 bits. */
+static void tall(void **state) {
+    (void)state;
+    static const struct {
+        uint32_t rows, panels, groups;
+    } shapes[] = {{152, 2, 2},  {153, 2, 2},  {154, 2, 3},  {155, 1, 3},  {244, 5, 2},
+                  {700, 3, 2},  {768, 2, 2},  {769, 3, 3},  {774, 2, 2},  {780, 1, 3},
+                  {1023, 2, 2}, {1024, 3, 3}, {1030, 1, 2}, {6150, 1, 1}, {2000, 2, 2}};
+    Random random = random_seed(2);
+    for (size_t i = 0; i < COUNT_OF(shapes); i++)
+        for (unsigned accumulate = 0; accumulate < 2; accumulate++) {
+            unsigned variant = (unsigned)(i & 1) | accumulate << 1 | (i & 2 ? 4 : 0);
+            KernelSpec spec = gemm(shapes[i].rows, shapes[i].panels, shapes[i].groups, variant);
+            check_values(&spec, &random, VALUES_PLAIN);
+        }
+}
+
+static void random_shapes(void **state) {
+    (void)state;
+    const char *all = getenv("TW_TEST_ALL");
+    uint64_t seed = (uint64_t)time(NULL);
+    print_message("seed %" PRIu64 "\n", seed);
+    Random random = random_seed(seed);
+    for (int i = 0; i < (all ? 3000 : 60); i++) {
+        uint32_t rows = (uint32_t)random_below(&random, 10) == 0
+                            ? 50 + (uint32_t)random_below(&random, 250)
+                            : 1 + (uint32_t)random_below(&random, 50);
+        uint32_t panels = 1 + (uint32_t)random_below(&random, 5);
+        uint32_t groups = 1 + (uint32_t)random_below(&random, 4);
+        KernelSpec spec = gemm(rows, panels, groups, (unsigned)random_below(&random, 8));
+        check_values(&spec, &random, (Values)random_below(&random, VALUES_COUNT));
+    }
+}
+
+/* What an earlier call leaves in accumulators, coefficients and registers does not matter. */
+static void after_nans(void **state) {
+    (void)state;
+    Random random = random_seed(3);
+    for (unsigned variant = 0; variant < 8; variant++) {
+        KernelSpec spec = gemm(20 + variant, 2, 2, variant);
+        Rig rig;
+        rig_create(&rig);
+        rig_fill_nan(&rig);
+        /* The first call multiplies NaNs. */
+        RigCall calls[2] = {{.address = {0xA0000, 0x60000, 0xC0000}},
+                            {.address = {0x80000, 0x5C020, 0xB0040}}};
+        KernelInterface interface;
+        kernel_interface(&spec, &interface);
+        for (uint32_t j = 0; j < 3; j++)
+            if (j == OUTPUT)
+                fill_halves(rig_at(&rig, calls[1].address[j]), interface.operands[j].bytes, &random,
+                            VALUES_PLAIN);
+            else
+                fill_operand(&spec, rig_at(&rig, calls[1].address[j]), interface.operands[j].bytes,
+                             &random, VALUES_PLAIN);
+        uint8_t *expected = malloc(interface.operands[OUTPUT].bytes);
+        assert_non_null(expected);
+        memcpy(expected, rig_at(&rig, calls[1].address[OUTPUT]), interface.operands[OUTPUT].bytes);
+        void *operands[3] = {expected, rig_at(&rig, calls[1].address[LEFT]),
+                             rig_at(&rig, calls[1].address[RIGHT])};
+        kernel_reference(&spec, operands, calls[1].scalar);
+        char *program = rig_program(&spec, calls, 2);
+        rig_run(&rig, program, &spec, true);
+        mem_free(program);
+        F16 nan;
+        memcpy(&nan, rig_at(&rig, calls[0].address[OUTPUT]), sizeof nan);
+        assert_int_equal(nan, F16_QNAN);
+        assert_memory_equal(expected, rig_at(&rig, calls[1].address[OUTPUT]),
+                            interface.operands[OUTPUT].bytes);
+        free(expected);
+        rig_free(&rig);
+    }
+}
+
+/* The reference itself against plain loops over logical indices. */
+static void reference_multiplies(void **state) {
+    (void)state;
+    enum { ROWS = 5, PANELS = 3, GROUPS = 2, KM = 16, K = PANELS * KM, N = 16 * GROUPS };
+    static F16 left[ROWS * K], right[K * N], output[ROWS * N];
+    Random random = random_seed(4);
+    float a[ROWS][K], b[K][N];
+    for (int k = 0; k < K; k++) {
+        for (int r = 0; r < ROWS; r++) {
+            a[r][k] = (float)(int)random_below(&random, 9) - 4;
+            left[k / KM * ROWS * KM + r * KM + k % KM] = f32_to_f16(a[r][k], F16_OVERFLOW_INFINITE);
+        }
+        for (int n = 0; n < N; n++) {
+            b[k][n] = (float)(int)random_below(&random, 9) - 4;
+            int panel = n / 16 * PANELS + k / KM;
+            right[panel * 16 * KM + n % 16 * KM + k % KM] =
+                f32_to_f16(b[k][n], F16_OVERFLOW_INFINITE);
+        }
+    }
+    KernelSpec spec = gemm(ROWS, PANELS, GROUPS, 1);
+    void *operands[3] = {output, left, right};
+    kernel_reference(&spec, operands, NULL);
+    for (int r = 0; r < ROWS; r++)
+        for (int n = 0; n < N; n++) {
+            float sum = 0;
+            for (int k = 0; k < K; k++)
+                sum += a[r][k] * b[k][n];
+            F16 got = output[n / 16 * ROWS * 16 + r * 16 + n % 16];
+            assert_int_equal(got, f32_to_f16(sum, F16_OVERFLOW_INFINITE));
+        }
+}
+
+static void limits(void **state) {
+    (void)state;
+    Diag diag;
+    diag_init(&diag);
+    KernelSpec spec = gemm(13312, 1, 1, 0);
+    assert_int_equal(kernel_check(&spec, &diag), STATUS_OK);
+    spec = gemm(13313, 1, 1, 0);
+    assert_int_equal(kernel_check(&spec, &diag), ERR_KERNEL_SHAPE);
+    spec = gemm(100, 200, 1, 0);
+    assert_int_equal(kernel_check(&spec, &diag), ERR_KERNEL_SHAPE);
+    spec = gemm(1, 1300, 1, 0);
+    assert_int_equal(kernel_check(&spec, &diag), ERR_KERNEL_SHAPE);
+    spec = gemm(1, 1000, 1, 0);
+    assert_int_equal(kernel_check(&spec, &diag), STATUS_OK);
+    spec = gemm(1, 1000, 1, 4);
+    assert_int_equal(kernel_check(&spec, &diag), ERR_KERNEL_SHAPE);
+    spec = gemm(1, 0, 1, 0);
+    assert_int_equal(kernel_check(&spec, &diag), ERR_KERNEL_SHAPE);
+    spec = gemm(1, 1, 1, 0);
+    spec.gemm.precision = PRECISION_F32;
+    assert_int_equal(kernel_check(&spec, &diag), ERR_KERNEL_PRECISION);
+    assert_int_equal(diag.errors, 6);
+    diag_free(&diag);
+}
+
+static void specs_compare(void **state) {
+    (void)state;
+    KernelSpec a = gemm(3, 4, 5, 0);
+    char name[KERNEL_NAME_SIZE], other[KERNEL_NAME_SIZE];
+    assert_string_equal(kernel_name(&a, name), "gemm_f8_init_narrow_3x4x5");
+    for (unsigned variant = 0; variant < 8; variant++) {
+        KernelSpec b = gemm(3, 4, 5, variant);
+        assert_int_equal(kernel_spec_equal(&a, &b), variant == 0);
+        assert_int_equal(strcmp(name, kernel_name(&b, other)) == 0, variant == 0);
+        assert_int_equal(kernel_spec_hash(&a) == kernel_spec_hash(&b), variant == 0);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reference_multiplies),
+        cmocka_unit_test(limits),
+        cmocka_unit_test(specs_compare),
+        cmocka_unit_test(every_specialisation),
+        cmocka_unit_test(tall),
+        cmocka_unit_test(random_shapes),
+        cmocka_unit_test(after_nans),
+    };
+    return cmocka_run_group_tests_name("kernel.gemm", tests, NULL, NULL);
+}
