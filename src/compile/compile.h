@@ -33,12 +33,24 @@ typedef enum CompilePass {
 /* "plan", "lower", … */
 const char *compile_pass_name(CompilePass pass);
 
+/* Why nothing fits. The numbers are those of the grid that comes nearest. */
+typedef struct CompileRefusal {
+    bool proved;        /* else some placement gave up undecided */
+    uint32_t tile;      /* with the largest parts */
+    const char *memory; /* what is short: "interleaved", "standard", "total"; static */
+    uint64_t bytes_over;
+    uint32_t
+        tiles_that_fit; /* smallest number, compiled up to its placement; 0: none up to 1,472 */
+} CompileRefusal;
+
 typedef struct CompileResult {
     Package *package; /* finished; the caller frees it with package_free */
     uint64_t predicted_cycles;
-    uint64_t candidates, rejected; /* enumerated; tried before the chosen one and not placeable */
+    uint64_t candidates; /* enumerated */
+    uint64_t rejected;   /* of these, cheaper than the chosen one but without a placement */
     uint32_t tiles_used;
     double seconds[COMPILE_PASSES], total_seconds;
+    CompileRefusal refusal; /* valid with ERR_COMPILE_PROVED and ERR_COMPILE_NOT_FOUND */
 } CompileResult;
 
 /* Compiles. parameters[value]: codes of every graph parameter in logical row-major order; other
