@@ -1,0 +1,427 @@
+/* Semantics of loads and stores. An access is checked for range and alignment; an instruction with
+ * several accesses also for memory elements, which serve one access a cycle. */
+#include "sim/internal.h"
+
+/* Accesses -------------------------------------------------------------------------------------*/
+
+static bool bad_address(Context *c, uint32_t address, uint32_t size) {
+    if (!chip_address_ok(address))
+        trap_raise(c, ERR_SIM_ADDRESS, address,
+                   "accesses %u bytes at 0x%X; memory is 0x%05X..0x%05X", size, address,
+                   CHIP_TILE_MEM_BASE, CHIP_TILE_MEM_END - 1);
+    else
+        trap_raise(c, ERR_SIM_MISALIGNED, address, "accesses %u bytes at 0x%05X, no multiple of %u",
+                   size, address, size);
+    return false;
+}
+
+/* An aligned access whose first byte exists lies in memory as a whole. */
+static inline bool check(Context *c, uint32_t address, uint32_t size) {
+    if (__builtin_expect(chip_address_ok(address) && (address & (size - 1)) == 0, 1))
+        return true;
+    return bad_address(c, address, size);
+}
+
+static inline bool load(Context *c, uint32_t address, void *value, uint32_t size) {
+    if (!check(c, address, size))
+        return false;
+    memcpy(value, memory_at(c->tile, address), size);
+    return true;
+}
+
+static void store_slowly(Context *c, uint32_t address, const void *value, uint32_t size) {
+    if (!memory_copy_in(c->tile, address, value, size))
+        trap_raise(c, ERR_NO_MEMORY, address, "no memory left on the host for tile memory");
+}
+
+static inline void put_bytes(Context *c, uint32_t address, const void *value, uint32_t size) {
+    uint32_t offset = address - CHIP_TILE_MEM_BASE;
+    uint8_t *page = c->tile->writable[offset >> PAGE_BITS];
+    if (__builtin_expect(page != NULL, 1))
+        memcpy(page + (offset & (PAGE_BYTES - 1)), value, size);
+    else
+        store_slowly(c, address, value, size);
+}
+
+static inline bool store(Context *c, uint32_t address, const void *value, uint32_t size) {
+    if (!check(c, address, size))
+        return false;
+    put_bytes(c, address, value, size);
+    return true;
+}
+
+static bool interleaved(Context *c, uint32_t address) {
+    if (chip_interleaved(address))
+        return true;
+    trap_raise(c, ERR_SIM_NOT_INTERLEAVED, address,
+               "accesses 16 bytes at 0x%05X, below interleaved memory (0x%05X)", address,
+               CHIP_REGION1_BASE);
+    return false;
+}
+
+/* Both addresses are inside memory. */
+static inline bool distinct(Context *c, uint32_t one, uint32_t other) {
+    if (__builtin_expect(chip_element(one) != chip_element(other), 1))
+        return true;
+    trap_raise(c, ERR_SIM_CONFLICT, other, "accesses 0x%05X and 0x%05X, both in memory element %u",
+               one, other, chip_element(one));
+    return false;
+}
+
+/* Writes a main register that the form also reads: the chip drops writes to $m12 … $m15. */
+static inline void set_main(Context *c, unsigned number, uint32_t value) {
+    if (number < 12)
+        c->m[number] = value;
+}
+
+static inline uint32_t spread16(uint32_t half) { return half << 16 | half; }
+static inline uint32_t spread8(uint32_t byte) { return byte * 0x01010101u; }
+
+/* What a loaded value becomes: LOAD_<kind>(c, address, register number), false after a trap. ------*/
+
+#define LOAD_WORDS(name, file, words)                                                              \
+    static inline bool name(Context *c, uint32_t address, unsigned d) {                            \
+        return load(c, address, &c->file[d], 4 * (words));                                         \
+    }
+#define LOAD_PART(name, file, type, expression)                                                    \
+    static inline bool name(Context *c, uint32_t address, unsigned d) {                            \
+        type value;                                                                                \
+        if (!load(c, address, &value, sizeof value))                                               \
+            return false;                                                                          \
+        c->file[d] = (uint32_t)(expression);                                                       \
+        return true;                                                                               \
+    }
+LOAD_WORDS(load32_m, m, 1)
+LOAD_WORDS(load32_a, a, 1)
+LOAD_WORDS(load64, a, 2)
+LOAD_PART(loadz8, m, uint8_t, value)
+LOAD_PART(loads8, m, int8_t, value)
+LOAD_PART(loadz16, m, uint16_t, value)
+LOAD_PART(loads16, m, int16_t, value)
+LOAD_PART(loadb16, a, uint16_t, spread16(value))
+LOAD_PART(loadb8, a, uint8_t, spread8(value))
+
+static inline bool load128(Context *c, uint32_t address, unsigned d) {
+    return check(c, address, 16) && interleaved(c, address) && load(c, address, &c->a[d], 16);
+}
+
+/* d, base, delta, offset: at base + delta + offset * size, offset an immediate or a register. */
+#define LOAD_IMM(name, what, size)                                                                 \
+    static void name(Context *c, const Half *h) {                                                  \
+        what(c, c->m[h->r[1]] + c->m[h->r[2]] + (uint32_t)h->imm * (size), h->r[0]);               \
+    }
+#define LOAD_REG(name, what, size)                                                                 \
+    static void name(Context *c, const Half *h) {                                                  \
+        what(c, c->m[h->r[1]] + c->m[h->r[2]] + c->m[h->r[3]] * (size), h->r[0]);                  \
+    }
+/* d, base, delta, stride: at base + delta; then delta += stride * size. */
+#define LOAD_STEP(name, what, size, stride)                                                        \
+    static void name(Context *c, const Half *h) {                                                  \
+        uint32_t delta = c->m[h->r[2]], after = delta + (stride) * (size);                         \
+        uint32_t address = c->m[h->r[1]] + delta;                                                  \
+        set_main(c, h->r[2], after);                                                               \
+        what(c, address, h->r[0]);                                                                 \
+    }
+#define LOADS(name, what, size)                                                                    \
+    LOAD_IMM(name##_imm, what, size)                                                               \
+    LOAD_REG(name##_reg, what, size)
+#define STEPS(name, what, size)                                                                    \
+    LOAD_STEP(name##_step_imm, what, size, (uint32_t)h->imm)                                       \
+    LOAD_STEP(name##_step_reg, what, size, c->m[h->r[3]])
+
+LOADS(ld32_m, load32_m, 4)
+LOADS(ld32_a, load32_a, 4)
+LOADS(ld64, load64, 8)
+LOADS(ld128, load128, 16)
+LOADS(ldz8, loadz8, 1)
+LOADS(lds8, loads8, 1)
+LOADS(ldz16, loadz16, 2)
+LOADS(lds16, loads16, 2)
+LOADS(ldb16, loadb16, 2)
+LOADS(ldb8, loadb8, 1)
+STEPS(ld32_m, load32_m, 4)
+STEPS(ld32_a, load32_a, 4)
+STEPS(ld64, load64, 8)
+STEPS(ld128, load128, 16)
+STEPS(ldz8, loadz8, 1)
+STEPS(lds8, loads8, 1)
+STEPS(ldz16, loadz16, 2)
+STEPS(lds16, loads16, 2)
+STEPS(ldb16, loadb16, 2)
+
+/* Stores: s, base, delta, offset or stride. ------------------------------------------------------*/
+
+#define STORE(name, file, size, offset)                                                            \
+    static void name(Context *c, const Half *h) {                                                  \
+        store(c, c->m[h->r[1]] + c->m[h->r[2]] + (offset) * (size), &c->file[h->r[0]], size);      \
+    }
+#define STORE_STEP(name, file, size, stride)                                                       \
+    static void name(Context *c, const Half *h) {                                                  \
+        uint32_t delta = c->m[h->r[2]], after = delta + (stride) * (size);                         \
+        if (store(c, c->m[h->r[1]] + delta, &c->file[h->r[0]], size))                              \
+            set_main(c, h->r[2], after);                                                           \
+    }
+STORE(st32_m, m, 4, (uint32_t)h->imm)
+STORE(st32_a, a, 4, (uint32_t)h->imm)
+STORE(st32_a_reg, a, 4, c->m[h->r[3]])
+STORE(st64, a, 8, (uint32_t)h->imm)
+STORE(st64_reg, a, 8, c->m[h->r[3]])
+STORE_STEP(st32step_m, m, 4, (uint32_t)h->imm)
+STORE_STEP(st32step_a, a, 4, (uint32_t)h->imm)
+STORE_STEP(st32step_a_reg, a, 4, c->m[h->r[3]])
+STORE_STEP(st64step, a, 8, (uint32_t)h->imm)
+STORE_STEP(st64step_reg, a, 8, c->m[h->r[3]])
+
+static void stm32(Context *c, const Half *h) {
+    store(c, c->m[h->r[1]] + 4 * c->m[h->r[2]], &c->m[h->r[0]], 4);
+}
+
+static void stm32step(Context *c, const Half *h) {
+    uint32_t base = c->m[h->r[1]], after = base + 4 * c->m[h->r[2]];
+    if (store(c, base, &c->m[h->r[0]], 4))
+        set_main(c, h->r[1], after);
+}
+
+/* Delta chains: d, p, base, delta; the value at base + delta, the next delta from p. -------------*/
+
+/* The addresses of both accesses are checked before either register changes. */
+static bool chain_addresses(Context *c, uint32_t value, uint32_t value_size, uint32_t delta,
+                            uint32_t delta_size) {
+    return check(c, value, value_size) && check(c, delta, delta_size) && distinct(c, value, delta);
+}
+
+#define CHAIN(name, what, size)                                                                    \
+    static void name(Context *c, const Half *h) {                                                  \
+        uint32_t p = c->m[h->r[1]], address = c->m[h->r[2]] + (c->m[h->r[3]] & 0xFFFF);            \
+        uint16_t next;                                                                             \
+        if (!chain_addresses(c, address, size, p, 2) || !load(c, p, &next, 2))                     \
+            return;                                                                                \
+        set_main(c, h->r[3], next);                                                                \
+        set_main(c, h->r[1], p + 2);                                                               \
+        what(c, address, h->r[0]);                                                                 \
+    }
+CHAIN(ldd16a32, load32_a, 4)
+CHAIN(ldd16b16, loadb16, 2)
+CHAIN(ldd16a64, load64, 8)
+
+static void ldd16v2a32(Context *c, const Half *h) {
+    uint32_t p = c->m[h->r[1]], address = c->m[h->r[2]] + (c->m[h->r[3]] >> 16), next;
+    if (!chain_addresses(c, address, 4, p, 4) || !load(c, p, &next, 4))
+        return;
+    set_main(c, h->r[3], next);
+    set_main(c, h->r[1], p + 4);
+    load32_a(c, address, h->r[0]);
+}
+
+static void ld64a32(Context *c, const Half *h) {
+    uint32_t p = c->m[h->r[1]], address = c->m[h->r[2]] + (c->m[h->r[3]] & 0xFFFF), quad[4];
+    if (!chain_addresses(c, address, 4, p, 8))
+        return;
+    load(c, p, &quad[2], 8);
+    load(c, address, &quad[1], 4);
+    set_main(c, h->r[1], p + 8);
+    if (h->r[0] < 8)
+        memcpy(&c->a[h->r[0] + 1], &quad[1], 12);
+}
+
+static void ldb16b16(Context *c, const Half *h) {
+    uint32_t base = c->m[h->r[1]], delta = c->m[h->r[2]], mini = c->m[h->r[3]];
+    uint32_t one = base + (delta & 0xFFFF), other = base + (delta >> 16);
+    if (!chain_addresses(c, one, 2, other, 2))
+        return;
+    loadb16(c, one, h->r[0]);
+    loadb16(c, other, h->r[0] + 1u);
+    set_main(c, h->r[2], ((delta + 2) & 0xFFFF) | (((delta >> 16) + (mini & 15)) << 16));
+    set_main(c, h->r[3], mini >> 4);
+}
+
+/* Paced accesses: three 21-bit addresses packed in a pair ---------------------------------------*/
+
+#define ADDRESS_MASK ((1u << CHIP_ADDRESS_BITS) - 1)
+
+typedef struct Pack {
+    uint32_t address[3];
+} Pack;
+
+static inline Pack unpack(const Context *c, unsigned pair) {
+    uint32_t low = c->m[pair], high = c->m[pair + 1];
+    uint32_t third = low >> CHIP_ADDRESS_BITS | high >> CHIP_ADDRESS_BITS << CHIP_TAPACK_A2_LOW_BITS;
+    return (Pack){{low & ADDRESS_MASK, high & ADDRESS_MASK, third & ADDRESS_MASK}};
+}
+
+/* Selector 0 advances by one unit, 1 … 3 by a signed field of the stride register. */
+static inline uint32_t pace(uint32_t address, uint32_t stride, uint32_t selector, uint32_t unit) {
+    int32_t count = 1;
+    if (selector & 3) {
+        unsigned lowest = CHIP_PACE_STRIDE_BITS * ((selector & 3) - 1);
+        count = (int32_t)(stride >> lowest << (32 - CHIP_PACE_STRIDE_BITS)) >>
+                (32 - CHIP_PACE_STRIDE_BITS);
+    }
+    return (address + (uint32_t)count * unit) & ADDRESS_MASK;
+}
+
+static inline void repack(Context *c, unsigned pair, const Pack *pack) {
+    const uint32_t low_mask = (1u << CHIP_TAPACK_A2_LOW_BITS) - 1;
+    /* Bit 31 of the high register belongs to no address and stays. */
+    uint32_t spare = c->m[pair + 1] & ~(UINT32_MAX >> 1);
+    set_main(c, pair, pack->address[0] | (pack->address[2] & low_mask) << CHIP_ADDRESS_BITS);
+    set_main(c, pair + 1,
+             spare | pack->address[1] |
+                 pack->address[2] >> CHIP_TAPACK_A2_LOW_BITS << CHIP_ADDRESS_BITS);
+}
+
+/* d, e, pair, stride, selectors: 64 bits at address 0, and `what` at address 1. */
+#define PACED_LOADS(name, what, size, unit)                                                        \
+    static void name(Context *c, const Half *h) {                                                  \
+        Pack pack = unpack(c, h->r[2]);                                                            \
+        uint32_t stride = c->m[h->r[3]], selector = (uint32_t)h->imm;                              \
+        uint32_t one = pack.address[0], other = pack.address[1];                                   \
+        if (!paced_destinations(c, h, size) || !check(c, one, 8) || !check(c, other, size) ||      \
+            !distinct(c, one, other))                                                              \
+            return;                                                                                \
+        pack.address[0] = pace(one, stride, selector, CHIP_ATOM_SIZE);                             \
+        pack.address[1] = pace(other, stride, selector >> 2, unit);                                \
+        repack(c, h->r[2], &pack);                                                                 \
+        load64(c, one, h->r[0]);                                                                   \
+        what(c, other, h->r[1]);                                                                   \
+    }
+
+/* The second destination lies outside the first pair, $a8 … $a15 included. */
+static bool paced_destinations(Context *c, const Half *h, uint32_t size) {
+    unsigned second = size == 8 ? h->r[1] : h->r[1] & ~1u;
+    if (second != h->r[0])
+        return true;
+    trap_raise(c, ERR_SIM_OPERAND, 0, "loads twice into the same registers");
+    return false;
+}
+
+#define SECOND_UNIT(size) (CHIP_PACE_A1_UNIT_IS_ACCESS ? (size) : CHIP_ATOM_SIZE)
+PACED_LOADS(ld2x64pace, load64, 8, CHIP_ATOM_SIZE)
+PACED_LOADS(ld64a32pace, load32_a, 4, SECOND_UNIT(4))
+PACED_LOADS(ld64b16pace, loadb16, 2, SECOND_UNIT(2))
+
+/* d, s, pair, stride, selectors. */
+static void ldst64pace(Context *c, const Half *h) {
+    Pack pack = unpack(c, h->r[2]);
+    uint32_t stride = c->m[h->r[3]], selector = (uint32_t)h->imm;
+    uint32_t from = pack.address[0], to = pack.address[2];
+    if (!check(c, from, 8) || !check(c, to, 8) || !distinct(c, from, to))
+        return;
+    pack.address[0] = pace(from, stride, selector, CHIP_ATOM_SIZE);
+    pack.address[2] = pace(to, stride, selector >> 2, CHIP_ATOM_SIZE);
+    repack(c, h->r[2], &pack);
+    put_bytes(c, to, &c->a[h->r[1]], 8);
+    load64(c, from, h->r[0]);
+}
+
+static void ld2xst64pace(Context *c, const Half *h) {
+    Pack pack = unpack(c, h->r[2]);
+    uint32_t stride = c->m[h->r[3]], selector = (uint32_t)h->imm;
+    uint32_t one = pack.address[0], other = pack.address[1], to = pack.address[2];
+    if (!check(c, one, 8) || !check(c, other, 8) || !check(c, to, 8) || !distinct(c, one, other) ||
+        !distinct(c, one, to) || !distinct(c, other, to))
+        return;
+    pack.address[0] = pace(one, stride, selector, CHIP_ATOM_SIZE);
+    pack.address[1] = pace(other, stride, selector >> 2, CHIP_ATOM_SIZE);
+    pack.address[2] = pace(to, stride, selector >> 4, CHIP_ATOM_SIZE);
+    repack(c, h->r[2], &pack);
+    put_bytes(c, to, &c->a[h->r[1]], 8);
+    load64(c, one, h->r[0]);
+    load64(c, other, h->r[0] + 2u);
+}
+
+static void st64pace(Context *c, const Half *h) {
+    Pack pack = unpack(c, h->r[1]);
+    uint32_t to = pack.address[2];
+    if (!check(c, to, 8))
+        return;
+    pack.address[2] = pace(to, c->m[h->r[2]], (uint32_t)h->imm, CHIP_ATOM_SIZE);
+    repack(c, h->r[1], &pack);
+    put_bytes(c, to, &c->a[h->r[0]], 8);
+}
+
+/* Common weights, loaded by the supervisor at $CCCSLOAD. ---------------------------------------*/
+
+static void load_weights(Context *c, uint32_t number, uint32_t size) {
+    Tile *tile = c->tile;
+    uint32_t address = tile->supervisor.coefficient;
+    if (!load(c, address, &tile->weights[number], size))
+        return;
+    tile->supervisor.coefficient = address + size;
+    tile->prepared_key = 0;
+}
+
+static void ld64putcs(Context *c, const Half *h) { load_weights(c, (uint32_t)h->imm, 8); }
+
+static void ld128putcs(Context *c, const Half *h) {
+    uint32_t address = c->tile->supervisor.coefficient;
+    if (check(c, address, 16) && interleaved(c, address))
+        load_weights(c, (uint32_t)h->imm, 16);
+}
+
+ExecTable exec_mem = {
+    [ISA_LD32_M] = ld32_m_imm,
+    [ISA_LD32_M_REG] = ld32_m_reg,
+    [ISA_LD32_A] = ld32_a_imm,
+    [ISA_LD32_A_REG] = ld32_a_reg,
+    [ISA_LD64] = ld64_imm,
+    [ISA_LD64_REG] = ld64_reg,
+    [ISA_LD128] = ld128_imm,
+    [ISA_LD128_REG] = ld128_reg,
+    [ISA_LDZ8] = ldz8_imm,
+    [ISA_LDZ8_REG] = ldz8_reg,
+    [ISA_LDS8] = lds8_imm,
+    [ISA_LDS8_REG] = lds8_reg,
+    [ISA_LDZ16] = ldz16_imm,
+    [ISA_LDZ16_REG] = ldz16_reg,
+    [ISA_LDS16] = lds16_imm,
+    [ISA_LDS16_REG] = lds16_reg,
+    [ISA_LDB16] = ldb16_imm,
+    [ISA_LDB16_REG] = ldb16_reg,
+    [ISA_LDB8] = ldb8_imm,
+    [ISA_LDB8_REG] = ldb8_reg,
+    [ISA_LD32STEP_M] = ld32_m_step_imm,
+    [ISA_LD32STEP_M_REG] = ld32_m_step_reg,
+    [ISA_LD32STEP_A] = ld32_a_step_imm,
+    [ISA_LD32STEP_A_REG] = ld32_a_step_reg,
+    [ISA_LD64STEP] = ld64_step_imm,
+    [ISA_LD64STEP_REG] = ld64_step_reg,
+    [ISA_LD128STEP] = ld128_step_imm,
+    [ISA_LD128STEP_REG] = ld128_step_reg,
+    [ISA_LDZ8STEP] = ldz8_step_imm,
+    [ISA_LDZ8STEP_REG] = ldz8_step_reg,
+    [ISA_LDS8STEP] = lds8_step_imm,
+    [ISA_LDS8STEP_REG] = lds8_step_reg,
+    [ISA_LDZ16STEP] = ldz16_step_imm,
+    [ISA_LDZ16STEP_REG] = ldz16_step_reg,
+    [ISA_LDS16STEP] = lds16_step_imm,
+    [ISA_LDS16STEP_REG] = lds16_step_reg,
+    [ISA_LDB16STEP] = ldb16_step_imm,
+    [ISA_LDB16STEP_REG] = ldb16_step_reg,
+    [ISA_ST32_M] = st32_m,
+    [ISA_ST32_A] = st32_a,
+    [ISA_ST32_A_REG] = st32_a_reg,
+    [ISA_ST64] = st64,
+    [ISA_ST64_REG] = st64_reg,
+    [ISA_ST32STEP_M] = st32step_m,
+    [ISA_ST32STEP_A] = st32step_a,
+    [ISA_ST32STEP_A_REG] = st32step_a_reg,
+    [ISA_ST64STEP] = st64step,
+    [ISA_ST64STEP_REG] = st64step_reg,
+    [ISA_STM32] = stm32,
+    [ISA_STM32STEP] = stm32step,
+    [ISA_LDD16A32] = ldd16a32,
+    [ISA_LDD16B16] = ldd16b16,
+    [ISA_LDD16A64] = ldd16a64,
+    [ISA_LDD16V2A32] = ldd16v2a32,
+    [ISA_LD64A32] = ld64a32,
+    [ISA_LDB16B16] = ldb16b16,
+    [ISA_LD2X64PACE] = ld2x64pace,
+    [ISA_LDST64PACE] = ldst64pace,
+    [ISA_LD2XST64PACE] = ld2xst64pace,
+    [ISA_ST64PACE] = st64pace,
+    [ISA_LD64A32PACE] = ld64a32pace,
+    [ISA_LD64B16PACE] = ld64b16pace,
+    [ISA_LD64PUTCS] = ld64putcs,
+    [ISA_LD128PUTCS] = ld128putcs,
+};

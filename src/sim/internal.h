@@ -1,0 +1,294 @@
+/* What the files of the simulator share: pages and decoded code, contexts, tiles, the machine.
+ *
+ * One tile is run by one thread at a time. What several tiles share (equal pages and their decoded
+ * code) never changes while tiles run.
+ */
+#pragma once
+
+#include "base/mem.h"
+#include "chip/chip.h"
+#include "num/amp.h"
+#include "sim/sim.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+typedef struct Context Context;
+typedef struct Tile Tile;
+
+/* Decoded code ---------------------------------------------------------------------------------*/
+
+typedef struct Half Half;
+typedef void (*ExecFunction)(Context *context, const Half *half);
+
+/* One instruction, ready to execute. r[i] is the i-th register operand of the form; registers only
+ * written are numbered so that a write which the chip drops lands in a spare one (decode.c). imm is
+ * the immediate; of two, r[3] holds the second. */
+struct Half {
+    ExecFunction run;
+    int32_t imm;
+    uint8_t r[4];
+};
+
+/* How a packet is executed; both halves of a bundle read before either writes. */
+typedef enum Shape {
+    SHAPE_UNDECODED = 0, /* the word was changed: decode it again */
+    SHAPE_MAIN,          /* a single main instruction */
+    SHAPE_AUX,           /* a single aux instruction */
+    SHAPE_MAIN_AUX,      /* a bundle: main may run first */
+    SHAPE_AUX_MAIN,      /* a bundle: aux may run first */
+    SHAPE_CROSSED,       /* a bundle whose halves read what the other one writes */
+    SHAPE_SUPERVISOR,    /* an instruction that workers may not execute */
+    SHAPE_INVALID,       /* no instruction; imm is the Status to trap with */
+    SHAPE_STRADDLE,      /* a bundle whose second word is in another page */
+    SHAPE_END,           /* behind the last word of a granule: go on in the next one */
+    SHAPE_GO,            /* go to context->target, wherever it is */
+} Shape;
+
+enum {
+    PACKET_SUPERVISOR = 1,  /* the supervisor may execute it */
+    PACKET_BODY_LEGAL = 2,  /* an rpt whose body was found legal */
+    PACKET_COEFFICIENT = 4, /* reads $CCCSLOAD */
+};
+
+typedef struct Packet {
+    Half main, aux;
+    uint8_t shape;   /* Shape */
+    uint8_t advance; /* words to the next packet */
+    uint8_t slots;   /* issue slots of a worker */
+    uint8_t flags;
+    uint16_t reads, writes; /* main registers, a bit each: for the supervisor's interlock */
+    uint16_t main_form, aux_form;
+} Packet;
+
+/* Code is decoded by granules of 1 KiB: packet i is what begins at word i. The two behind the last
+ * (a bundle may begin in the last word) have SHAPE_END. */
+#define GRANULE_BITS  10u
+#define GRANULE_BYTES (1u << GRANULE_BITS)
+#define GRANULE_WORDS (GRANULE_BYTES / 4)
+
+typedef struct Granule {
+    Packet packet[GRANULE_WORDS + 2];
+} Granule;
+
+/* Memory ---------------------------------------------------------------------------------------*/
+
+#define PAGE_BITS     12u
+#define PAGE_BYTES    (1u << PAGE_BITS)
+#define PAGE_COUNT    (CHIP_TILE_MEM_SIZE / PAGE_BYTES)
+#define PAGE_GRANULES (PAGE_BYTES / GRANULE_BYTES)
+
+typedef struct Page {
+    _Alignas(16) uint8_t bytes[PAGE_BYTES];
+    _Atomic(Granule *) code[PAGE_GRANULES];
+    /* A shared page (owner NULL) never changes and is in the machine's table of pages. */
+    const Tile *owner;
+    bool watched;        /* private: code of it was decoded, so that stores must look */
+    uint32_t references; /* shared: tiles that map it; guarded by Machine.mutex */
+    uint64_t hash;
+    struct Page *next; /* in its bucket, or in the list of released pages */
+} Page;
+
+/* Contexts -------------------------------------------------------------------------------------*/
+
+#define WORKERS      CHIP_WORKERS
+#define SUPERVISOR   MACHINE_SUPERVISOR
+#define ALL_WORKERS  ((1u << WORKERS) - 1)
+#define SPARE_MAIN   4 /* written $m12 … $m15 go to m[16 …] */
+#define SPARE_AUX    8 /* written $a8 … $a15 go to a[16 …] */
+#define NO_GRANULE   UINT32_MAX
+
+struct Context {
+    /* Where it is. `packet` points into the granule `code`, or to a packet with SHAPE_GO. */
+    const Packet *packet;  /* to issue next */
+    const Packet *current; /* being executed; NULL: at current_address */
+    uint32_t current_address;
+    Granule *code;
+    uint32_t granule; /* address of `code` >> GRANULE_BITS, or NO_GRANULE */
+    uint32_t target;  /* SHAPE_GO: address */
+
+    /* rpt: rounds still to do, 0 outside. The pointers are NULL while the packet concerned lies in
+     * another granule than `code`. */
+    uint32_t repeats;
+    uint32_t repeat_first, repeat_end; /* addresses of the body and of what follows it */
+    const Packet *repeat_begin_packet, *repeat_end_packet;
+
+    uint64_t cycle; /* worker: of its next issue; during an execution: of that issue */
+    Tile *tile;
+    uint32_t index; /* 0 … 5, SUPERVISOR */
+
+    uint32_t m[16 + SPARE_MAIN];
+    _Alignas(16) uint32_t a[16 + SPARE_AUX];
+    /* AACC[2u] = compute[u], AACC[2u + 1] = shift[u]. */
+    _Alignas(64) float compute[AMP_CHANNELS];
+    _Alignas(64) float shift[AMP_CHANNELS];
+
+    /* Floating-point state of a worker. */
+    uint32_t fp_control, fp_status, fp_format, fp_scale;
+    uint32_t tas;
+    uint64_t random[2];
+    uint32_t rounding; /* FP_CTL.RND */
+    bool stochastic;   /* FP_CTL.ESR */
+    bool plain_rounding; /* nearest even, not stochastic */
+    F16Overflow overflow;
+
+    /* The bundle of a SHAPE_STRADDLE packet, decoded when the tile's code had this version. */
+    Packet straddle[2];
+    uint32_t straddle_address;
+    uint64_t straddle_version;
+};
+
+typedef enum Wait {
+    WAIT_NOTHING,
+    WAIT_WORKERS, /* sync 2 */
+    WAIT_ACKS,    /* sync 1 */
+    WAIT_ALL,     /* sync 3 */
+    WAIT_HOST,    /* sync 7 */
+} Wait;
+
+/* The supervisor's part of a tile: interlocks, waits and control registers. */
+typedef struct Supervisor {
+    uint64_t next;      /* earliest cycle of its next issue */
+    uint64_t ready[12]; /* cycle from which each main register can be read */
+    uint64_t coefficient_ready; /* the same for $CCCSLOAD */
+    Wait wait;
+    uint64_t arrived; /* cycle at which the wait began */
+    uint32_t acks;    /* barriers still to be acknowledged for a `sans` */
+    uint64_t ack_cycle;
+    bool consensus; /* $SSR.LC: no worker reported false since it was set */
+    uint32_t coefficient; /* $CCCSLOAD */
+    uint32_t initial_control, initial_format, initial_scale;
+    uint32_t worker_base[WORKERS];
+    uint32_t exchange[12]; /* 0xA0 … 0xAB as last put */
+} Supervisor;
+
+struct Tile {
+    Page *page[PAGE_COUNT];
+    uint8_t *writable[PAGE_COUNT]; /* bytes that a store may change without further ado, or NULL */
+    struct Machine *machine;
+    uint32_t index;
+    uint64_t code_version; /* counts changes of watched memory */
+
+    Context context[WORKERS + 1];
+    uint64_t weights[4 * AMP_CHANNELS]; /* CWEI_m_n at 4m + n */
+    AmpWeights *prepared;               /* the weights made ready for AMP; in prepared_block */
+    void *prepared_block;
+    uint32_t prepared_key; /* for which formats and scale, 0: none */
+
+    uint64_t now;    /* everything before this cycle has happened */
+    uint32_t active; /* workers that own their slot, a bit each */
+    uint64_t resume; /* a local sync lets the supervisor go on from here, once all have ended */
+    Supervisor supervisor;
+
+    uint64_t budget_end; /* cycle at which the budget is used up */
+    MachineTileCounters counters;
+    VEC(MachineEvent) timeline;
+    MachineTrap trap; /* code STATUS_OK: none */
+    bool stop;        /* trapped: leave the loops */
+};
+
+#define PAGE_BUCKETS 4096
+
+struct Machine {
+    uint32_t tile_count;
+    Tile *tiles;
+    Pool *pool;
+    MachineOptions options;
+
+    pthread_mutex_t mutex; /* guards the table of shared pages and the building of shared code */
+    Page *bucket[PAGE_BUCKETS];
+    Page *released; /* no longer mapped; freed when no tile runs */
+    Page *zero;     /* what is mapped where nothing was written */
+
+    bool started, at_host;
+    uint64_t host_release; /* cycle at which the host barrier completed */
+    MachineTrap trap;
+};
+
+/* memory.c -------------------------------------------------------------------------------------*/
+
+Status memory_init(Machine *machine);
+void memory_free(Machine *machine);
+/* Maps the zero page everywhere. */
+void memory_init_tile(Machine *machine, Tile *tile);
+void memory_free_tile(Tile *tile);
+/* Frees pages that no tile maps any more; no tile may be running. */
+void memory_sweep(Machine *machine);
+/* Copies to and from tile memory; the range must exist. store tells contexts of changed code. */
+void memory_copy_out(const Tile *tile, uint32_t address, void *bytes, size_t size);
+bool memory_copy_in(Tile *tile, uint32_t address, const void *bytes, size_t size);
+/* Makes the pages of the range equal to their present content with `bytes` put in, shared. */
+bool memory_load(Tile *tile, uint32_t address, const void *bytes, size_t size);
+/* The decoded granule at an executable address; NULL without memory. */
+Granule *memory_code(Tile *tile, uint32_t address);
+
+static inline bool memory_holds(uint32_t address, size_t size) {
+    return address >= CHIP_TILE_MEM_BASE && address <= CHIP_TILE_MEM_END && size <= CHIP_TILE_MEM_END - address;
+}
+
+/* For aligned accesses inside memory. */
+static inline const uint8_t *memory_at(const Tile *tile, uint32_t address) {
+    uint32_t offset = address - CHIP_TILE_MEM_BASE;
+    return tile->page[offset >> PAGE_BITS]->bytes + (offset & (PAGE_BYTES - 1));
+}
+
+/* decode.c -------------------------------------------------------------------------------------*/
+
+/* Decodes what begins at words[0]; count words (at least 1) follow in the page. */
+void decode_packet(Packet *packet, const uint32_t *words, size_t count);
+/* Whether words hold `bundles` bundles that may stand in a repeat body. */
+bool decode_body_is_legal(const uint32_t *words, uint32_t bundles);
+
+/* context.c ------------------------------------------------------------------------------------*/
+
+void context_start(Context *context, uint32_t entry);
+/* Address of the packet in execution, and of the one that follows it. */
+uint32_t context_pc(const Context *context);
+uint32_t context_next_pc(const Context *context);
+/* Continues at target, which need not be executable: fetching it then traps. */
+void context_jump(Context *context, uint32_t target);
+/* Resolves a packet that cannot be executed as it is (SHAPE_UNDECODED, _STRADDLE, _END, _GO, and
+ * those that trap): returns one that can, also in context->packet, or NULL after a trap. */
+const Packet *context_resolve(Context *context);
+/* Begins `count` rounds of the `bundles` bundles that follow. */
+void context_repeat(Context *context, uint32_t count, uint32_t bundles);
+/* One more round of rpt, or out of it; called when the body's end is reached. */
+void context_end_of_body(Context *context);
+/* The mapping or content of code changed: nothing decoded may be used any more. */
+void context_forget_code(Context *context);
+
+/* trap.c ---------------------------------------------------------------------------------------*/
+
+/* Stops the tile: the first trap of a tile stays. `address` as in MachineTrap. */
+void trap_raise(Context *context, Status code, uint32_t address, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+/* Reports to a Diag, with the disassembly of the trapped instruction. */
+Status trap_report(const Machine *machine, const MachineTrap *trap, Diag *diag);
+
+/* tile.c ---------------------------------------------------------------------------------------*/
+
+/* Runs until the supervisor waits in a barrier of all tiles, or a trap. */
+void tile_run(Tile *tile);
+/* Everything but memory as at power-on, the supervisor about to begin at `entry`. */
+void tile_start(Tile *tile, uint32_t entry);
+/* The barrier in which the supervisor waits lets it go on at `cycle`. */
+void tile_release(Tile *tile, uint64_t cycle);
+void tile_event(Tile *tile, uint64_t cycle, MachineEventKind kind, uint32_t address);
+/* Starts a worker, whose run or runall issues now, at the first cycle that it can issue in. */
+void tile_launch(Tile *tile, uint32_t worker, uint32_t entry, uint32_t vertex_base);
+/* Ends the worker whose exit issues now. */
+void tile_end_worker(Tile *tile, uint32_t worker);
+
+/* exec_*.c -------------------------------------------------------------------------------------*/
+
+/* Semantics of each form, NULL where there is none. */
+ExecFunction exec_function(IsaForm form);
+void exec_unimplemented(Context *context, const Half *half);
+/* 64 random bits of a worker. */
+uint64_t exec_random(Context *context);
+/* Writes $FP_CTL of a worker. */
+void exec_set_fp_control(Context *context, uint32_t value);
+
+typedef const ExecFunction ExecTable[ISA_FORM_COUNT];
+extern ExecTable exec_int, exec_mem, exec_float, exec_amp, exec_system;

@@ -1,0 +1,246 @@
+/* One tile's pipeline: six slots, cycle t belonging to slot t modulo 6. A worker that runs owns its
+ * slot and issues one packet a turn; the supervisor issues in the slots that are left. */
+#include "sim/internal.h"
+
+#define SLOTS CHIP_WORKER_SLOTS
+
+/* The loops below rest on these. */
+_Static_assert(CHIP_WORKER_SLOTS == WORKERS, "one slot a worker");
+_Static_assert(CHIP_WORKER_BUNDLE == SLOTS && CHIP_SLOT_RETURN == SLOTS, "one turn a rotation");
+_Static_assert(CHIP_SUP_BLOCKED_AFTER_RUNALL == 1, "a launched worker owns its slot at once");
+
+void tile_event(Tile *tile, uint64_t cycle, MachineEventKind kind, uint32_t address) {
+    if (!tile->machine->options.timeline)
+        return;
+    if (!vec_push(&tile->timeline, (MachineEvent){cycle, kind, address}))
+        trap_raise(&tile->context[SUPERVISOR], ERR_NO_MEMORY, 0,
+                   "no memory left on the host for the time line");
+}
+
+void tile_start(Tile *tile, uint32_t entry) {
+    for (unsigned i = 0; i <= WORKERS; i++) {
+        Context *context = &tile->context[i];
+        memset(context, 0, sizeof *context);
+        context->tile = tile;
+        context->index = i;
+        context->granule = NO_GRANULE;
+        exec_set_fp_control(context, 0);
+        context_start(context, entry);
+    }
+    memset(tile->weights, 0, sizeof tile->weights);
+    tile->prepared_key = 0;
+    tile->now = tile->resume = 0;
+    tile->active = 0;
+    tile->supervisor = (Supervisor){.consensus = true};
+    tile->budget_end = tile->machine->options.cycle_budget;
+    tile->counters = (MachineTileCounters){0};
+    tile->timeline.count = 0;
+    tile->trap = (MachineTrap){.code = STATUS_OK};
+    tile->stop = false;
+}
+
+void tile_release(Tile *tile, uint64_t cycle) {
+    Supervisor *supervisor = &tile->supervisor;
+    tile_event(tile, cycle, EVENT_RELEASE, supervisor->wait == WAIT_HOST ? CHIP_SYNC_GS2H : CHIP_SYNC_INTERNAL);
+    supervisor->wait = WAIT_NOTHING;
+    supervisor->next = cycle;
+    tile->budget_end = cycle + tile->machine->options.cycle_budget;
+}
+
+void tile_launch(Tile *tile, uint32_t worker, uint32_t entry, uint32_t vertex_base) {
+    const Supervisor *supervisor = &tile->supervisor;
+    Context *context = &tile->context[worker];
+    uint64_t first = tile->context[SUPERVISOR].cycle + CHIP_RUNALL_LATENCY;
+    context->cycle = first + (worker + SLOTS - first % SLOTS) % SLOTS;
+    context->m[12] = supervisor->worker_base[worker];
+    context->m[13] = vertex_base;
+    context->fp_status = 0;
+    context->fp_format = supervisor->initial_format;
+    context->fp_scale = supervisor->initial_scale;
+    exec_set_fp_control(context, supervisor->initial_control);
+    context_start(context, entry);
+    tile->active |= 1u << worker;
+}
+
+void tile_end_worker(Tile *tile, uint32_t worker) {
+    Supervisor *supervisor = &tile->supervisor;
+    uint64_t cycle = tile->context[worker].cycle;
+    tile->active &= ~(1u << worker);
+    tile->resume = MAX_OF(tile->resume, cycle + CHIP_EXIT_TO_RESUME);
+    if (tile->active == 0 && supervisor->wait == WAIT_WORKERS) {
+        supervisor->wait = WAIT_NOTHING;
+        supervisor->next = MAX_OF(tile->resume, supervisor->arrived + CHIP_SYNC_PASSED);
+        tile_event(tile, supervisor->next, EVENT_JOIN, 0);
+    }
+}
+
+/* Both halves read what was there before the bundle: main runs first, aux then on the old arithmetic
+ * registers, and what main wrote is put back. */
+static void execute_crossed(Context *context, const Packet *packet) {
+    uint32_t before[8], after[8];
+    memcpy(before, context->a, sizeof before);
+    packet->main.run(context, &packet->main);
+    memcpy(after, context->a, sizeof after);
+    memcpy(context->a, before, sizeof before);
+    packet->aux.run(context, &packet->aux);
+    for (unsigned i = 0; i < 8; i++)
+        if (packet->writes >> i & 1)
+            context->a[i] = after[i];
+}
+
+static inline void issue_worker(Tile *tile, Context *context) {
+    const Packet *packet = context->packet;
+again:
+    switch ((Shape)packet->shape) {
+    case SHAPE_MAIN:
+        context->current = packet;
+        context->packet = packet + packet->advance;
+        packet->main.run(context, &packet->main);
+        tile->counters.instructions++;
+        break;
+    case SHAPE_AUX:
+        context->current = packet;
+        context->packet = packet + packet->advance;
+        packet->aux.run(context, &packet->aux);
+        tile->counters.instructions++;
+        break;
+    case SHAPE_MAIN_AUX:
+        context->current = packet;
+        context->packet = packet + packet->advance;
+        packet->main.run(context, &packet->main);
+        packet->aux.run(context, &packet->aux);
+        tile->counters.instructions += 2;
+        break;
+    case SHAPE_AUX_MAIN:
+        context->current = packet;
+        context->packet = packet + packet->advance;
+        packet->aux.run(context, &packet->aux);
+        packet->main.run(context, &packet->main);
+        tile->counters.instructions += 2;
+        break;
+    case SHAPE_CROSSED:
+        context->current = packet;
+        context->packet = packet + packet->advance;
+        execute_crossed(context, packet);
+        tile->counters.instructions += 2;
+        break;
+    default:
+        packet = context_resolve(context);
+        if (!packet)
+            return;
+        goto again;
+    }
+    tile->counters.bundles++;
+    tile->counters.worker_slots += packet->slots;
+    context->cycle += (uint64_t)SLOTS * packet->slots;
+    if (context->packet == context->repeat_end_packet)
+        context_end_of_body(context);
+}
+
+/* Issues the supervisor's next instruction at `cycle`, or notes when its operands will be ready. */
+static void issue_supervisor(Tile *tile, uint64_t cycle) {
+    Context *context = &tile->context[SUPERVISOR];
+    Supervisor *supervisor = &tile->supervisor;
+    context->cycle = cycle;
+    const Packet *packet = context->packet;
+    if (packet->shape != SHAPE_MAIN && packet->shape != SHAPE_SUPERVISOR) {
+        packet = context_resolve(context);
+        if (!packet)
+            return;
+    }
+    if (!(packet->flags & PACKET_SUPERVISOR)) {
+        context->current = packet;
+        trap_raise(context, ERR_SIM_MODE, 0, "the supervisor executes a worker instruction");
+        return;
+    }
+    uint64_t ready = packet->flags & PACKET_COEFFICIENT ? supervisor->coefficient_ready : 0;
+    for (unsigned reads = packet->reads; reads; reads &= reads - 1)
+        ready = MAX_OF(ready, supervisor->ready[__builtin_ctz(reads)]);
+    if (ready > cycle) {
+        supervisor->next = ready;
+        return;
+    }
+    context->current = packet;
+    context->packet = packet + packet->advance;
+    supervisor->next = cycle + CHIP_SUP_ISSUE;
+    tile->counters.supervisor++;
+    for (unsigned writes = packet->writes; writes; writes &= writes - 1)
+        supervisor->ready[__builtin_ctz(writes)] = cycle + CHIP_SUP_RESULT_LATENCY;
+    packet->main.run(context, &packet->main);
+}
+
+static bool within_budget(Tile *tile, Context *context, uint64_t cycle) {
+    if (cycle < tile->budget_end)
+        return true;
+    trap_raise(context, ERR_SIM_BUDGET, 0, "ran for %llu cycles without reaching a barrier",
+               (unsigned long long)tile->machine->options.cycle_budget);
+    return false;
+}
+
+/* No worker runs. */
+static void run_supervisor(Tile *tile) {
+    Supervisor *supervisor = &tile->supervisor;
+    while (!tile->stop && !tile->active && supervisor->wait == WAIT_NOTHING) {
+        uint64_t cycle = MAX_OF(supervisor->next, tile->now);
+        if (!within_budget(tile, &tile->context[SUPERVISOR], cycle))
+            return;
+        issue_supervisor(tile, cycle);
+        tile->now = cycle + 1;
+    }
+}
+
+/* The supervisor cannot issue before a worker ends: all slots are taken, or it waits for them. */
+static void run_workers(Tile *tile) {
+    uint32_t active = tile->active;
+    uint64_t next = UINT64_MAX;
+    for (uint32_t set = active; set; set &= set - 1)
+        next = MIN_OF(next, tile->context[__builtin_ctz(set)].cycle);
+    uint64_t rotation = next - next % SLOTS;
+    while (!tile->stop) {
+        if (!within_budget(tile, &tile->context[__builtin_ctz(active)], rotation))
+            return;
+        for (uint32_t set = active; set; set &= set - 1) {
+            Context *context = &tile->context[__builtin_ctz(set)];
+            uint64_t cycle = rotation + context->index;
+            if (context->cycle != cycle)
+                continue;
+            issue_worker(tile, context);
+            if (tile->active != active) {
+                tile->now = cycle + 1;
+                return;
+            }
+        }
+        rotation += SLOTS;
+    }
+}
+
+/* Some slots are the supervisor's. */
+static void run_mixed(Tile *tile) {
+    Supervisor *supervisor = &tile->supervisor;
+    uint64_t cycle = tile->now;
+    while (!tile->stop && tile->active && tile->active != ALL_WORKERS &&
+           supervisor->wait == WAIT_NOTHING) {
+        Context *context = &tile->context[cycle % SLOTS];
+        if (!within_budget(tile, &tile->context[SUPERVISOR], cycle))
+            return;
+        if (tile->active >> context->index & 1) {
+            if (context->cycle == cycle)
+                issue_worker(tile, context);
+        } else if (supervisor->next <= cycle) {
+            issue_supervisor(tile, cycle);
+        }
+        cycle++;
+    }
+    tile->now = cycle;
+}
+
+void tile_run(Tile *tile) {
+    while (!tile->stop && tile->supervisor.wait <= WAIT_WORKERS) {
+        if (!tile->active)
+            run_supervisor(tile);
+        else if (tile->active == ALL_WORKERS || tile->supervisor.wait == WAIT_WORKERS)
+            run_workers(tile);
+        else
+            run_mixed(tile);
+    }
+}

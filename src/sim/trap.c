@@ -1,0 +1,82 @@
+/* Traps: why a simulated program was stopped. */
+#include "sim/internal.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+const char *trap_class_name(TrapClass class) {
+    switch (class) {
+    case TRAP_UNDEFINED: return "undefined";
+    case TRAP_UNPREDICTABLE: return "unpredictable";
+    case TRAP_ELEMENT_CONFLICT: return "element conflict";
+    case TRAP_UNIMPLEMENTED: return "unimplemented";
+    case TRAP_UNSUPPORTED: return "unsupported";
+    case TRAP_ENDLESS: return "endless";
+    }
+    return "unknown";
+}
+
+static TrapClass trap_class(Status code) {
+    switch ((int)code) {
+    case ERR_SIM_CONFLICT: return TRAP_ELEMENT_CONFLICT;
+    case ERR_SIM_UNIMPLEMENTED: return TRAP_UNIMPLEMENTED;
+    case ERR_SIM_UNSUPPORTED:
+    case ERR_NO_MEMORY: return TRAP_UNSUPPORTED;
+    case ERR_SIM_DEADLOCK:
+    case ERR_SIM_BUDGET: return TRAP_ENDLESS;
+    case ERR_SIM_WRITE_OVERLAP:
+    case ERR_SIM_REPEAT: return TRAP_UNPREDICTABLE;
+    default: return TRAP_UNDEFINED;
+    }
+}
+
+void trap_raise(Context *context, Status code, uint32_t address, const char *format, ...) {
+    Tile *tile = context->tile;
+    tile->stop = true;
+    if (tile->trap.code != STATUS_OK)
+        return;
+    tile->trap = (MachineTrap){
+        .code = code,
+        .class = trap_class(code),
+        .tile = tile->index,
+        .context = context->index,
+        .pc = context_pc(context),
+        .address = address,
+        .cycle = context->cycle,
+    };
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(tile->trap.text, sizeof tile->trap.text, format, arguments);
+    va_end(arguments);
+}
+
+static void note_instruction(const Tile *tile, const MachineTrap *trap, Diag *diag) {
+    if (trap->pc % 4 != 0 || !memory_holds(trap->pc, 4))
+        return;
+    uint32_t words[2] = {0};
+    size_t count = memory_holds(trap->pc, 8) ? 2 : 1;
+    memory_copy_out(tile, trap->pc, words, 4 * count);
+    IsaMode mode = trap->context == SUPERVISOR ? ISA_SUPERVISOR : ISA_WORKER;
+    IsaPacket packet;
+    if (!isa_decode_packet(words, count, mode, &packet)) {
+        diag_note(diag, "0x%05X holds 0x%08X", trap->pc, words[0]);
+        return;
+    }
+    char text[2 * ISA_TEXT_SIZE];
+    isa_disassemble_packet(&packet, mode, text);
+    diag_note(diag, "0x%05X: %s", trap->pc, text);
+}
+
+Status trap_report(const Machine *machine, const MachineTrap *trap, Diag *diag) {
+    if (!diag)
+        return trap->code;
+    char context[16] = "supervisor";
+    if (trap->context != SUPERVISOR)
+        snprintf(context, sizeof context, "worker %u", trap->context);
+    DiagPlace place = {.tile = (int32_t)trap->tile};
+    diag_error(diag, trap->code, place, "%s at pc 0x%05X, cycle %llu: %s", context, trap->pc,
+               (unsigned long long)trap->cycle, trap->text);
+    note_instruction(&machine->tiles[trap->tile], trap, diag);
+    diag_note(diag, "trap class: %s", trap_class_name(trap->class));
+    return trap->code;
+}
