@@ -37,7 +37,7 @@ const char *compile_pass_name(CompilePass pass);
 typedef struct CompileRefusal {
     bool proved;        /* else some placement gave up undecided */
     uint32_t tile;      /* with the largest parts */
-    const char *memory; /* what is short: "interleaved", "standard", "total"; static */
+    const char *memory; /* what is short: "total", "interleaved", "contiguous"; static */
     uint64_t bytes_over;
     uint32_t
         tiles_that_fit; /* smallest number, compiled up to its placement; 0: none up to 1,472 */
