@@ -48,9 +48,9 @@ typedef struct AsmLine {
     uint32_t offset, size; /* in the section */
     uint32_t file;         /* index in AsmObject.files */
     uint32_t line;         /* where the statement stands, in a macro body if it came from one */
-    uint32_t call_line;    /* line of the outermost macro call, or `line` */
-    uint8_t mode;          /* IsaMode at that point */
-    bool code;             /* an instruction or bundle, else data or padding */
+    uint32_t call_file, call_line; /* of the outermost macro call, or as before */
+    uint8_t mode;                  /* IsaMode at that point */
+    bool code;                     /* an instruction or bundle, else data or padding */
 } AsmLine;
 
 typedef struct AsmSection {
@@ -74,7 +74,8 @@ typedef struct AsmSymbol {
     int64_t value;   /* offset in the section, or the number */
     uint32_t size;   /* .size, 0 if none */
     bool global;
-    bool function; /* .type name, @function */
+    bool function;   /* .type name, @function */
+    bool is_section; /* stands for the section; relocations against local labels use it */
 } AsmSymbol;
 
 typedef struct AsmObject {
@@ -132,7 +133,7 @@ typedef struct AsmImageSymbol {
 
 typedef struct AsmImageLine {
     uint32_t address, size;
-    const char *file;
+    const char *file, *call_file;
     uint32_t line, call_line;
     uint8_t mode;
     bool code;
