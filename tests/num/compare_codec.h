@@ -118,12 +118,11 @@ static inline void compare_tails(const CodecTable *table, Random *random) {
     }
 }
 
-static inline void compare_codec(const CodecTable *table, const char *name, uint64_t patterns,
-                                 int scale_step) {
+static inline void compare_codec(const CodecTable *table, const char *name, uint64_t patterns) {
     Random random = seeded(name);
     compare_tails(table, &random);
     compare_decode(table);
-    compare_encode_f16(table, scale_step);
+    compare_encode_f16(table, (int)repetitions(7 * SLOWDOWN, 1));
     compare_encode_f32(table, &random, patterns);
     printf("%s: %llu random float32 patterns, all halves, all codes\n", name,
            (unsigned long long)patterns);

@@ -29,9 +29,15 @@ static inline Random seeded(const char *what) {
     return random_seed(seed);
 }
 
-/* `usual` repetitions, or `all` when TW_TEST_ALL is set. */
+#ifdef __SANITIZE_ADDRESS__
+#define SLOWDOWN 8 /* of instrumented code */
+#else
+#define SLOWDOWN 1
+#endif
+
+/* `usual` repetitions, fewer in instrumented programs, or `all` when TW_TEST_ALL is set. */
 static inline uint64_t repetitions(uint64_t usual, uint64_t all) {
-    return getenv("TW_TEST_ALL") ? all : usual;
+    return getenv("TW_TEST_ALL") ? all : usual / SLOWDOWN;
 }
 
 /* Says which levels run. */

@@ -6,10 +6,9 @@ static void bulk_equals_scalar(void **state) {
     (void)state;
     print_levels();
     /* The portable level calls the scalar functions: little to find there. */
-    compare_codec(codec_table(CPU_PORTABLE), "portable", repetitions(1 << 20, 100000000), 16);
+    compare_codec(codec_table(CPU_PORTABLE), "portable", repetitions(1 << 20, 100000000));
     for (CpuLevel level = CPU_AVX2; level <= cpu_level_native(); level++)
-        compare_codec(codec_table(level), cpu_level_name(level), repetitions(1 << 25, 100000000),
-                      (int)repetitions(3, 1));
+        compare_codec(codec_table(level), cpu_level_name(level), repetitions(1 << 25, 100000000));
 }
 
 static void public_functions_take_the_level(void **state) {
