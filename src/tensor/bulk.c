@@ -51,31 +51,81 @@ static void copy_runs(const Matrix *matrix, bool pack) {
     }
 }
 
-/* Scatters or gathers values of `type`: inner axis = rows, a group of them at a time. */
-#define COPY_ACROSS(name, type)                                                                    \
-    static void name(const Matrix *matrix, bool pack) {                                            \
-        const Layout *layout = matrix->layout;                                                     \
-        uint32_t g = layout->group;                                                                \
-        uint64_t pitch = matrix->pitch / sizeof(type);                                             \
-        for (uint32_t k = 0; k < matrix->rows; k += g) {                                           \
-            uint32_t count = MIN_OF(g, matrix->rows - k);                                          \
-            type *panel = (type *)matrix->packed + inner_offset(layout, k);                        \
-            type *logical = (type *)matrix->logical + k * pitch;                                   \
-            for (uint32_t n = 0; n < matrix->columns; n++) {                                       \
-                type *line = panel + outer_offset(layout, n);                                      \
-                for (uint32_t i = 0; i < count; i++) {                                             \
-                    if (pack)                                                                      \
-                        line[i] = logical[i * pitch + n];                                          \
-                    else                                                                           \
-                        logical[i * pitch + n] = line[i];                                          \
-                }                                                                                  \
-            }                                                                                      \
-        }                                                                                          \
+/* Transposes a block of 8 x 8 bytes or 4 x 4 halves. */
+static inline __attribute__((always_inline)) void transpose_block(uint32_t b, const uint8_t *in,
+                                                                  uint64_t in_pitch, uint8_t *out,
+                                                                  uint64_t out_pitch) {
+    static const uint64_t masks[] = {0x00000000FFFFFFFF, 0x0000FFFF0000FFFF, 0x00FF00FF00FF00FF};
+    uint64_t rows[8];
+    uint32_t count = 8 / b;
+    for (uint32_t i = 0; i < count; i++)
+        memcpy(&rows[i], in + i * in_pitch, 8);
+    for (uint32_t half = count / 2, stage = 0; half > 0; half /= 2, stage++) {
+        uint32_t shift = 32 >> stage;
+        for (uint32_t i = 0; i < count; i++) {
+            if (i & half)
+                continue;
+            uint64_t swap = ((rows[i] >> shift) ^ rows[i + half]) & masks[stage];
+            rows[i + half] ^= swap;
+            rows[i] ^= swap << shift;
+        }
     }
+    for (uint32_t i = 0; i < count; i++)
+        memcpy(out + i * out_pitch, &rows[i], 8);
+}
 
-COPY_ACROSS(copy_across_1, uint8_t)
-COPY_ACROSS(copy_across_2, uint16_t)
-COPY_ACROSS(copy_across_4, uint32_t)
+/* A rectangle of the array against lines: `count` rows from `logical` on, columns [from, to). */
+typedef struct Band {
+    uint8_t *logical, *panel;
+    uint32_t count, from, to;
+} Band;
+
+static void copy_single(const Matrix *matrix, const Band *band, bool pack) {
+    uint32_t b = matrix->layout->value_bytes;
+    for (uint32_t n = band->from; n < band->to; n++) {
+        uint8_t *line = band->panel + outer_offset(matrix->layout, n) * b;
+        for (uint32_t i = 0; i < band->count; i++) {
+            uint8_t *value = band->logical + i * matrix->pitch + n * b;
+            memcpy(pack ? line + i * b : value, pack ? value : line + i * b, b);
+        }
+    }
+}
+
+/* Block by block; false if the band is no whole number of blocks, or not in one panel. */
+static inline __attribute__((always_inline)) bool copy_blocks(uint32_t b, const Matrix *matrix,
+                                                              const Band *band, bool pack) {
+    uint32_t size = 8 / b, ob = matrix->layout->outer_block;
+    uint64_t line_pitch = (uint64_t)matrix->layout->group * b;
+    if (band->count % size != 0 || band->to - band->from != size ||
+        band->from / ob != (band->to - 1) / ob)
+        return false;
+    uint8_t *line = band->panel + outer_offset(matrix->layout, band->from) * b;
+    for (uint32_t i = 0; i < band->count; i += size) {
+        uint8_t *values = band->logical + i * matrix->pitch + (uint64_t)band->from * b;
+        if (pack)
+            transpose_block(b, values, matrix->pitch, line + i * b, line_pitch);
+        else
+            transpose_block(b, line + i * b, line_pitch, values, matrix->pitch);
+    }
+    return true;
+}
+
+/* Inner axis = rows: a group of rows at a time, eight bytes of them at a time. */
+static void copy_across(const Matrix *matrix, bool pack) {
+    const Layout *layout = matrix->layout;
+    uint32_t b = layout->value_bytes, g = layout->group, step = MAX_OF(8 / b, 1U);
+    for (uint32_t k = 0; k < matrix->rows; k += g) {
+        Band band = {.logical = matrix->logical + k * matrix->pitch,
+                     .panel = matrix->packed + inner_offset(layout, k) * b,
+                     .count = MIN_OF(g, matrix->rows - k)};
+        for (; band.from < matrix->columns; band.from = band.to) {
+            band.to = MIN_OF(band.from + step, matrix->columns);
+            if (!(b == 1 && copy_blocks(1, matrix, &band, pack)) &&
+                !(b == 2 && copy_blocks(2, matrix, &band, pack)))
+                copy_single(matrix, &band, pack);
+        }
+    }
+}
 
 /* Drained groups, value by value: only results of kernels without reordering are stored so. */
 static void copy_drained(const Matrix *matrix, bool pack) {
@@ -99,12 +149,8 @@ static void copy_matrix(const Matrix *matrix, bool pack) {
         copy_drained(matrix, pack);
     else if (!matrix->layout->inner_is_row)
         copy_runs(matrix, pack);
-    else if (matrix->layout->value_bytes == 1)
-        copy_across_1(matrix, pack);
-    else if (matrix->layout->value_bytes == 2)
-        copy_across_2(matrix, pack);
     else
-        copy_across_4(matrix, pack);
+        copy_across(matrix, pack);
 }
 
 static uint32_t logical_width(const Shard *shard, uint32_t axis) {
