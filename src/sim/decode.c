@@ -132,7 +132,9 @@ void decode_packet(Packet *packet, const uint32_t *words, size_t count) {
                                       : SHAPE_AUX;
     }
     packet->reads = (uint16_t)(main_half.main_read & 0xFFF);
-    packet->writes = (uint16_t)(main_half.main_written & 0xFFF);
+    /* Of a bundle, which no supervisor runs: the arithmetic registers (execute_crossed). */
+    packet->writes =
+        (uint16_t)(isa.aux.form ? main_half.aux_written & 0xFF : main_half.main_written & 0xFFF);
     if (flags & ISA_F_REPEAT)
         decode_repeat(packet, words, count);
 }

@@ -58,7 +58,9 @@ typedef struct Packet {
     uint8_t advance; /* words to the next packet */
     uint8_t slots;   /* issue slots of a worker */
     uint8_t flags;
-    uint16_t reads, writes; /* main registers, a bit each: for the supervisor's interlock */
+    /* Main registers, a bit each: for the supervisor's interlock. Of a bundle, `writes` holds the
+     * arithmetic registers that its main half writes. */
+    uint16_t reads, writes;
     uint16_t main_form, aux_form;
 } Packet;
 
