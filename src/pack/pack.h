@@ -51,7 +51,8 @@ typedef struct PackageBinding {
     const char *name; /* unique, not empty */
     PackageKind kind;
     Shape shape;
-    Format format; /* with precision and scale */
+    Format format;           /* with precision and scale */
+    const char *format_text; /* its text form; set by package_add_binding */
     uint32_t slice_count;
     PackageSlice *slices; /* by shard, then by copy (ascending tile) */
 } PackageBinding;

@@ -32,13 +32,13 @@ Status run_open(const Package *package, Pool *pool, const RunOptions *options, D
                 Diag *diag);
 void run_close(Device *device);
 
-/* Sets input or parameter `name` from `count` values, the product of its shape. Floats are rounded
- * to nearest even and saturate as the host codec does. Errors: ERR_RUN_BINDING (no such name, or an
- * output), ERR_RUN_COUNT. */
+/* Sets input or parameter `name` from `count` values, the product of its shape. Values are rounded
+ * to nearest even; too large ones saturate in F143 and become infinite in F16. Errors:
+ * ERR_RUN_BINDING (no such name, or an output), ERR_RUN_COUNT. */
 Status run_set(Device *device, const char *name, RunValues kind, const void *values, uint64_t count,
                Diag *diag);
 
-/* Reads output `name`: `count` values in logical order. RUN_F16 only where the binding is F16. A
+/* Reads output `name`: `count` values in logical order. RUN_F16 (ERR_RUN_KIND) not from F32. A
  * value that lies in several slices is read from the first of them. Errors as run_set. */
 Status run_get(Device *device, const char *name, RunValues kind, void *values, uint64_t count,
                Diag *diag);

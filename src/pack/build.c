@@ -1,0 +1,238 @@
+#include "pack/build.h"
+
+#include "chip/chip.h"
+
+#include <string.h>
+
+typedef struct Builder {
+    Package *package;
+    const Graph *graph;
+    const TileGraph *tiles;
+    const EmitLibrary *library;
+    const EmitImages *images;
+    const PlaceMap *places;
+    uint32_t *call_origin; /* provenance of each step of the tile graph */
+} Builder;
+
+/* ---- code, with its debug information */
+
+static uint32_t add_code(Builder *builder, const EmitCode *code) {
+    Package *package = builder->package;
+    size_t before = package->blobs.count;
+    uint32_t blob = package_add_blob(package, code->bytes, code->size);
+    if (blob == PACKAGE_NONE || package->blobs.count == before)
+        return blob; /* content that is there already has its symbols */
+    for (size_t i = 0; i < code->symbols.count; i++) {
+        const EmitSymbol *symbol = &code->symbols.items[i];
+        PackageSymbol copy = {blob, symbol->offset, symbol->size,
+                              package_string(package, symbol->name)};
+        if (!copy.name || !vec_push(&package->symbols, copy))
+            return PACKAGE_NONE;
+    }
+    const char *file = NULL, *copied = NULL;
+    for (size_t i = 0; i < code->lines.count; i++) {
+        const EmitLine *line = &code->lines.items[i];
+        if (line->file != file)
+            copied = package_string(package, line->file);
+        file = line->file;
+        if (!copied ||
+            !vec_push(&package->lines, (PackageLine){blob, line->offset, copied, line->line}))
+            return PACKAGE_NONE;
+    }
+    return blob;
+}
+
+static bool add_segment(Builder *builder, uint32_t tile, const EmitCode *code, uint32_t flags) {
+    PackageSegment segment = {tile, code->address, code->size, flags, add_code(builder, code)};
+    return segment.blob != PACKAGE_NONE && vec_push(&builder->package->segments, segment);
+}
+
+static bool add_tile_segments(Builder *builder, uint32_t tile) {
+    const EmitLibrary *library = builder->library;
+    const EmitProgram *program = &builder->images->programs.items[builder->images->program[tile]];
+    const uint32_t code = PACKAGE_READ | PACKAGE_EXECUTE;
+    bool memory = add_segment(builder, tile, &program->stub, code) &&
+                  add_segment(builder, tile, &program->code, code);
+    for (size_t i = 0; i < library->parts.count && memory; i++)
+        memory = add_segment(builder, tile, &library->parts.items[i], code);
+    for (size_t i = 0; i < library->data.count && memory; i++)
+        memory = add_segment(builder, tile, &library->data.items[i], PACKAGE_READ);
+    PackageSegment state = {tile, CHIP_RUNTIME_BASE, CHIP_RUNTIME_END - CHIP_RUNTIME_BASE,
+                            PACKAGE_READ | PACKAGE_WRITE, PACKAGE_NONE};
+    return memory && vec_push(&builder->package->segments, state);
+}
+
+static bool add_entries(Builder *builder) {
+    Package *package = builder->package;
+    const char *names[2] = {package_string(package, EMIT_RUN),
+                            package_string(package, EMIT_RUN_SAMPLED)};
+    for (int sampled = 0; sampled < 2; sampled++)
+        for (uint32_t tile = 0; tile < builder->images->tiles; tile++) {
+            const EmitProgram *program =
+                &builder->images->programs.items[builder->images->program[tile]];
+            PackageEntry entry = {names[sampled], tile,
+                                  sampled ? program->run_sampled : program->run};
+            if (!entry.name || !vec_push(&package->entries, entry))
+                return false;
+        }
+    return true;
+}
+
+/* ---- provenance: operation → phase (step of the tile graph) */
+
+static uint32_t add_origin(Builder *builder, uint32_t parent, const char *kind, const char *name,
+                           const char *detail) {
+    Package *package = builder->package;
+    PackageOrigin origin = {parent, kind, package_string(package, name),
+                            package_string(package, detail)};
+    if (!origin.name || !origin.detail || !vec_push(&package->origins, origin))
+        return PACKAGE_NONE;
+    return (uint32_t)package->origins.count - 1;
+}
+
+static bool add_origins(Builder *builder) {
+    const TileGraph *tiles = builder->tiles;
+    uint32_t last = GRAPH_NONE, parent = PACKAGE_NONE;
+    for (size_t s = 0; s < tiles->steps.count; s++) {
+        const LowerStep *step = &tiles->steps.items[s];
+        const GraphOp *op = &builder->graph->ops.items[step->operation];
+        if (step->operation != last) {
+            const GraphValue *value = &builder->graph->values.items[op->result];
+            parent = add_origin(builder, PACKAGE_NONE, "operation", value->name,
+                                graph_op_name(op->kind));
+            last = step->operation;
+        }
+        char name[40], detail[60];
+        snprintf(name, sizeof name, "step %zu", s);
+        snprintf(detail, sizeof detail, "%u calls", step->call_count);
+        builder->call_origin[s] = parent == PACKAGE_NONE
+                                      ? PACKAGE_NONE
+                                      : add_origin(builder, parent, "phase", name, detail);
+        if (builder->call_origin[s] == PACKAGE_NONE)
+            return false;
+    }
+    return true;
+}
+
+/* ---- programs, schedule, memory maps */
+
+static bool add_steps(Builder *builder, uint32_t index) {
+    Package *package = builder->package;
+    const EmitProgram *program = &builder->images->programs.items[index];
+    for (uint32_t s = 0; s < program->steps.count; s++) {
+        const EmitStep *step = &program->steps.items[s];
+        PackageStep row = {.program = index,
+                           .step = s,
+                           .kind = PACKAGE_COMPUTE,
+                           .name = package_string(package, step->name),
+                           .origin = builder->call_origin[step->step],
+                           .invocations = step->calls,
+                           .predicted_cycles = step->cycles};
+        if (!row.name || !vec_push(&package->steps, row))
+            return false;
+    }
+    return true;
+}
+
+static bool add_buffers(Builder *builder, uint32_t index) {
+    static const char *const roles[] = {[BUFFER_INPUT] = "input",
+                                        [BUFFER_PARAMETER] = "parameter",
+                                        [BUFFER_OUTPUT] = "output",
+                                        [BUFFER_TEMPORARY] = "temporary"};
+    Package *package = builder->package;
+    const TileGraph *tiles = builder->tiles;
+    uint32_t tile = builder->images->programs.items[index].first_tile;
+    for (uint32_t i = tiles->tile_buffer[tile]; i < tiles->tile_buffer[tile + 1]; i++) {
+        const LowerBuffer *buffer = &tiles->buffers.items[i];
+        PackageBuffer row = {.program = index,
+                             .ordinal = i - tiles->tile_buffer[tile],
+                             .name = arena_printf(&package->arena, "%s %%%s", roles[buffer->role],
+                                                  builder->graph->values.items[buffer->value].name),
+                             .address = builder->places->address[i],
+                             .size = buffer->bytes + buffer->tail,
+                             .memory_class = buffer->memory_class,
+                             .first = buffer->first_event,
+                             .last = buffer->last_event};
+        if (!row.name || !vec_push(&package->buffers, row))
+            return false;
+    }
+    return true;
+}
+
+static bool add_programs(Builder *builder) {
+    Package *package = builder->package;
+    for (uint32_t p = 0; p < builder->images->programs.count; p++) {
+        const EmitProgram *program = &builder->images->programs.items[p];
+        PackageProgram row = {program->samples, (uint32_t)program->steps.count};
+        if (!vec_push(&package->programs, row) || !add_steps(builder, p) ||
+            !add_buffers(builder, p))
+            return false;
+    }
+    memcpy(package->program, builder->images->program,
+           builder->images->tiles * sizeof *package->program);
+    return true;
+}
+
+/* ---- bindings and host calls */
+
+static bool add_binding(Builder *builder, const LowerBinding *from) {
+    static const PackageKind kinds[] = {[BINDING_INPUT] = PACKAGE_INPUT,
+                                        [BINDING_PARAMETER] = PACKAGE_PARAMETER,
+                                        [BINDING_OUTPUT] = PACKAGE_OUTPUT};
+    const TileGraph *tiles = builder->tiles;
+    PackageBinding binding = {.name = from->name,
+                              .kind = kinds[from->kind],
+                              .shape = from->shape,
+                              .format = from->format,
+                              .slice_count = from->slice_count};
+    binding.slices = mem_alloc((size_t)from->slice_count + 1, sizeof *binding.slices);
+    if (!binding.slices)
+        return false;
+    uint64_t offset = 0;
+    for (uint32_t i = 0; i < from->slice_count; i++) {
+        uint32_t index = tiles->slices.items[from->first_slice + i].buffer;
+        const LowerBuffer *buffer = &tiles->buffers.items[index];
+        binding.slices[i] =
+            (PackageSlice){buffer->tile, builder->places->address[index], buffer->bytes, offset};
+        offset += buffer->bytes;
+    }
+    bool memory = package_add_binding(builder->package, &binding);
+    mem_free(binding.slices);
+    return memory;
+}
+
+static bool add_call(Builder *builder, const char *name, const char *entry, uint32_t binding) {
+    Package *package = builder->package;
+    uint32_t ordinal = 0;
+    for (size_t i = 0; i < package->calls.count; i++)
+        ordinal += !strcmp(package->calls.items[i].name, name);
+    PackageCall call = {name, entry, ordinal, binding};
+    return vec_push(&package->calls, call);
+}
+
+/* The lowered bindings are in the order inputs, parameters, outputs of the graph; so are the
+ * transfers. */
+static bool add_bindings(Builder *builder) {
+    const TileGraph *tiles = builder->tiles;
+    for (uint32_t i = 0; i < tiles->bindings.count; i++) {
+        bool parameter = tiles->bindings.items[i].kind == BINDING_PARAMETER;
+        if (!add_binding(builder, &tiles->bindings.items[i]) ||
+            !add_call(builder, parameter ? "initialize" : "run", parameter ? "" : EMIT_RUN, i))
+            return false;
+    }
+    return true;
+}
+
+Status package_build(Package *package, const Graph *graph, const TileGraph *tiles,
+                     const EmitLibrary *library, const EmitImages *images, const PlaceMap *places,
+                     Diag *diag) {
+    Builder builder = {package, graph, tiles, library, images, places, NULL};
+    builder.call_origin = mem_alloc(tiles->steps.count + 1, sizeof *builder.call_origin);
+    bool memory = builder.call_origin && add_origins(&builder) && add_programs(&builder) &&
+                  add_bindings(&builder) && add_entries(&builder);
+    for (uint32_t tile = 0; tile < images->tiles && memory; tile++)
+        memory = add_tile_segments(&builder, tile);
+    mem_free(builder.call_origin);
+    return memory ? STATUS_OK
+                  : diag_error(diag, ERR_NO_MEMORY, DIAG_NOWHERE, "filling the package");
+}

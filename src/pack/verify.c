@@ -1,0 +1,220 @@
+/* The chip's rules for a package. */
+#include "pack/rows.h"
+
+#include "chip/chip.h"
+#include "isa/isa.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_REPORTS = 20 };
+
+typedef struct Verifier {
+    const Package *package;
+    Diag *diag;
+    uint32_t reports;
+} Verifier;
+
+__attribute__((format(printf, 4, 5))) static void
+breach(Verifier *verifier, uint32_t tile, const char *object, const char *format, ...) {
+    if (verifier->reports++ >= MAX_REPORTS)
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    char *text = mem_vprintf(format, arguments);
+    va_end(arguments);
+    diag_error(verifier->diag, ERR_PACK_CHIP, (DiagPlace){.tile = (int32_t)tile, .object = object},
+               "%s", text ? text : format);
+    mem_free(text);
+}
+
+/* Offset of the first word that is no instruction of either kind of context; the size if there is
+ * none. Zero words between functions are padding. */
+static uint32_t first_undecodable(const PackageBlob *blob) {
+    uint32_t words[2], offset = 0;
+    while (offset + 4 <= blob->size) {
+        size_t count = MIN_OF((blob->size - offset) / 4, 2u);
+        memcpy(words, blob->bytes + offset, count * 4);
+        IsaPacket packet = {.size = 4};
+        if (words[0] != 0 && !isa_decode_packet(words, count, ISA_SUPERVISOR, &packet) &&
+            !isa_decode_packet(words, count, ISA_WORKER, &packet))
+            return offset;
+        offset += packet.size;
+    }
+    return blob->size - blob->size % 4 == blob->size ? blob->size : offset;
+}
+
+static void verify_code(Verifier *verifier) {
+    const Package *package = verifier->package;
+    uint8_t *seen = mem_alloc(package->blobs.count + 1, 1);
+    for (size_t i = 0; i < package->segments.count && seen; i++) {
+        const PackageSegment *segment = &package->segments.items[i];
+        if (!(segment->flags & PACKAGE_EXECUTE) || segment->blob == PACKAGE_NONE ||
+            seen[segment->blob])
+            continue;
+        seen[segment->blob] = 1;
+        const PackageBlob *blob = &package->blobs.items[segment->blob];
+        uint32_t offset = first_undecodable(blob);
+        if (offset < blob->size)
+            breach(verifier, segment->tile, "code", "the word at 0x%X is no instruction",
+                   segment->address + offset);
+    }
+    if (!seen)
+        diag_error(verifier->diag, ERR_NO_MEMORY, DIAG_NOWHERE, "verifying a package");
+    mem_free(seen);
+}
+
+static void verify_segments(Verifier *verifier) {
+    for (size_t i = 0; i < verifier->package->segments.count; i++) {
+        const PackageSegment *segment = &verifier->package->segments.items[i];
+        uint32_t end = segment->address + segment->size;
+        if (segment->address < CHIP_APP_LOAD_BASE || end > CHIP_APP_LOAD_LIMIT)
+            breach(verifier, segment->tile, "segment", "0x%X…0x%X cannot be loaded",
+                   segment->address, end);
+        if (segment->flags & PACKAGE_EXECUTE && end > CHIP_REGION1_BASE)
+            breach(verifier, segment->tile, "segment", "code at 0x%X…0x%X: none runs above 0x%X",
+                   segment->address, end, CHIP_REGION1_BASE);
+        if (segment->flags & PACKAGE_EXECUTE && segment->address % 4)
+            breach(verifier, segment->tile, "segment", "code at 0x%X is misaligned",
+                   segment->address);
+    }
+}
+
+/* The executable segment of a tile that overlaps [address, address + size), or NULL. */
+static const PackageSegment *code_at(const Package *package, uint32_t tile, uint32_t address,
+                                     uint32_t size) {
+    uint32_t count, first = package_tile_segments(package, tile, &count);
+    for (uint32_t i = first; i < first + count; i++) {
+        const PackageSegment *segment = &package->segments.items[i];
+        if (segment->flags & PACKAGE_EXECUTE && segment->address < address + size &&
+            address < segment->address + segment->size)
+            return segment;
+    }
+    return NULL;
+}
+
+static void verify_entries(Verifier *verifier) {
+    const Package *package = verifier->package;
+    for (size_t i = 0; i < package->entries.count; i++) {
+        const PackageEntry *entry = &package->entries.items[i];
+        const PackageSegment *segment = code_at(package, entry->tile, entry->address, 4);
+        uint32_t offset = segment ? entry->address - segment->address : 0, word = 0;
+        const PackageBlob *blob =
+            segment && segment->blob != PACKAGE_NONE ? &package->blobs.items[segment->blob] : NULL;
+        IsaPacket packet;
+        if (blob && offset + 4 <= blob->size)
+            memcpy(&word, blob->bytes + offset, 4);
+        if (!isa_decode_packet(&word, 1, ISA_SUPERVISOR, &packet))
+            breach(verifier, entry->tile, entry->name,
+                   "the entry address 0x%X holds no supervisor instruction", entry->address);
+    }
+}
+
+static void verify_slice(Verifier *verifier, const PackageBinding *binding,
+                         const PackageSlice *slice) {
+    uint32_t end = slice->address + slice->size;
+    if (slice->address % 4)
+        breach(verifier, slice->tile, binding->name, "the slice at 0x%X is misaligned",
+               slice->address);
+    if (slice->address < CHIP_REGION1_BASE && end > CHIP_REGION1_BASE)
+        breach(verifier, slice->tile, binding->name, "the slice 0x%X…0x%X crosses 0x%X",
+               slice->address, end, CHIP_REGION1_BASE);
+    if (binding->format.memory_class == MEMORY_INTERLEAVED && !chip_interleaved(slice->address))
+        breach(verifier, slice->tile, binding->name,
+               "the slice at 0x%X is not in interleaved memory", slice->address);
+    if (slice->address < CHIP_RUNTIME_END && end > CHIP_HOST_WINDOW_BASE)
+        breach(verifier, slice->tile, binding->name,
+               "the slice 0x%X…0x%X meets the host window or the runtime's state", slice->address,
+               end);
+    if (code_at(verifier->package, slice->tile, slice->address, slice->size))
+        breach(verifier, slice->tile, binding->name, "the slice 0x%X…0x%X meets code",
+               slice->address, end);
+}
+
+/* An input may lie where an output comes later; no other two bindings may meet. */
+static bool may_meet(PackageKind a, PackageKind b) {
+    return (a == PACKAGE_INPUT && b == PACKAGE_OUTPUT) ||
+           (a == PACKAGE_OUTPUT && b == PACKAGE_INPUT);
+}
+
+typedef struct Held {
+    uint32_t tile, address, end;
+    const PackageBinding *binding;
+} Held;
+
+static int compare_held(const void *a, const void *b) {
+    const Held *x = a, *y = b;
+    if (x->tile != y->tile)
+        return x->tile < y->tile ? -1 : 1;
+    return x->address < y->address ? -1 : x->address > y->address;
+}
+
+static void verify_overlaps(Verifier *verifier, const Held *held, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = i + 1;
+             j < count && held[j].tile == held[i].tile && held[j].address < held[i].end; j++)
+            if (!may_meet(held[i].binding->kind, held[j].binding->kind))
+                breach(verifier, held[i].tile, held[i].binding->name, "overlaps %s at 0x%X",
+                       held[j].binding->name, held[j].address);
+}
+
+static void verify_bindings(Verifier *verifier) {
+    const Package *package = verifier->package;
+    VEC(Held) held = {0};
+    bool memory = true;
+    for (size_t b = 0; b < package->bindings.count && memory; b++) {
+        const PackageBinding *binding = &package->bindings.items[b];
+        for (uint32_t i = 0; i < binding->slice_count && memory; i++) {
+            const PackageSlice *slice = &binding->slices[i];
+            verify_slice(verifier, binding, slice);
+            memory = vec_push(
+                &held, (Held){slice->tile, slice->address, slice->address + slice->size, binding});
+        }
+    }
+    if (memory && held.count) {
+        qsort(held.items, held.count, sizeof *held.items, compare_held);
+        verify_overlaps(verifier, held.items, held.count);
+    }
+    if (!memory)
+        diag_error(verifier->diag, ERR_NO_MEMORY, DIAG_NOWHERE, "verifying a package");
+    vec_free(&held);
+}
+
+static void verify_samples(Verifier *verifier) {
+    const Package *package = verifier->package;
+    for (uint32_t tile = 0; tile < package->tile_count; tile++) {
+        const PackageProgram *program = &package->programs.items[package->program[tile]];
+        uint32_t size = 4 * (program->step_count + 1), address = program->samples_address;
+        if (code_at(package, tile, address, size))
+            breach(verifier, tile, "samples", "0x%X…0x%X meet code", address, address + size);
+        for (size_t b = 0; b < package->bindings.count; b++) {
+            const PackageBinding *binding = &package->bindings.items[b];
+            for (uint32_t i = 0; i < binding->slice_count; i++)
+                if (binding->slices[i].tile == tile &&
+                    binding->slices[i].address < address + size &&
+                    address < binding->slices[i].address + binding->slices[i].size)
+                    breach(verifier, tile, "samples", "0x%X…0x%X meet %s", address, address + size,
+                           binding->name);
+        }
+    }
+}
+
+Status package_verify(const Package *package, Diag *diag) {
+    Status status = package_check(package, diag);
+    if (status)
+        return status;
+    Diag own = {0};
+    Verifier verifier = {.package = package, .diag = &own};
+    verify_segments(&verifier);
+    verify_code(&verifier);
+    verify_entries(&verifier);
+    verify_bindings(&verifier);
+    verify_samples(&verifier);
+    if (verifier.reports > MAX_REPORTS)
+        diag_note(&own, "and %u more", verifier.reports - MAX_REPORTS);
+    status = diag_status(&own);
+    if (diag)
+        diag_append(diag, &own);
+    diag_free(&own);
+    return status;
+}

@@ -1,0 +1,412 @@
+#include "run/run.h"
+
+#include "base/mem.h"
+#include "base/progress.h"
+#include "chip/chip.h"
+#include "num/f8.h"
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <string.h>
+
+struct Device {
+    const Package *package;
+    Pool *pool;
+    Machine *machine;
+    const char *entry; /* program that the tiles are in, NULL before the first invocation */
+};
+
+static Status no_memory(Diag *diag) {
+    return diag_error(diag, ERR_NO_MEMORY, DIAG_NOWHERE, "the device");
+}
+
+/* ---- opening */
+
+static Status load_segments(Device *device, Diag *diag) {
+    const Package *package = device->package;
+    Status status = STATUS_OK;
+    for (size_t i = 0; i < package->segments.count && !status; i++) {
+        const PackageSegment *segment = &package->segments.items[i];
+        if (segment->blob == PACKAGE_NONE)
+            continue; /* memory is zero */
+        const PackageBlob *blob = &package->blobs.items[segment->blob];
+        status = machine_load(device->machine, segment->tile, segment->address, blob->bytes,
+                              blob->size, diag);
+    }
+    return status;
+}
+
+Status run_open(const Package *package, Pool *pool, const RunOptions *options, Device **device,
+                Diag *diag) {
+    *device = NULL;
+    Device *opened = mem_alloc(1, sizeof *opened);
+    if (!opened)
+        return no_memory(diag);
+    *opened = (Device){.package = package, .pool = pool};
+    opened->machine = machine_create(package->tile_count, pool, options ? &options->machine : NULL);
+    Status status = opened->machine ? load_segments(opened, diag) : no_memory(diag);
+    if (status)
+        run_close(opened);
+    else
+        *device = opened;
+    return status;
+}
+
+void run_close(Device *device) {
+    if (!device)
+        return;
+    machine_free(device->machine);
+    mem_free(device);
+}
+
+Machine *run_machine(Device *device) {
+    return device->machine;
+}
+
+/* ---- values: between the caller's form and codes of the binding's precision */
+
+enum { CHUNK = 1 << 16 };
+
+typedef struct Conversion {
+    Precision precision;
+    RunValues kind;
+    bool decode;
+    const void *from;
+    void *to;
+    uint64_t count;
+} Conversion;
+
+static void encode_chunk(const Conversion *c, uint64_t first, size_t count) {
+    const float *floats = (const float *)c->from + first;
+    const F16 *halves = (const F16 *)c->from + first;
+    bool f32 = c->kind == RUN_F32;
+    int scale = c->precision.scale_exponent;
+    switch (c->precision.kind) {
+    case PRECISION_F8F143:
+        if (f32)
+            f8_encode_f32((uint8_t *)c->to + first, floats, count, F8_F143, scale, F8_HOST);
+        else
+            f8_encode_f16((uint8_t *)c->to + first, halves, count, F8_F143, scale, F8_HOST);
+        break;
+    case PRECISION_F16:
+        if (f32)
+            f16_narrow_all((F16 *)c->to + first, floats, count, F16_OVERFLOW_INFINITE);
+        else
+            memcpy((F16 *)c->to + first, halves, count * sizeof(F16));
+        break;
+    case PRECISION_F32:
+        if (f32)
+            memcpy((float *)c->to + first, floats, count * sizeof(float));
+        else
+            f16_widen_all((float *)c->to + first, halves, count);
+        break;
+    }
+}
+
+static void decode_chunk(const Conversion *c, uint64_t first, size_t count) {
+    int scale = c->precision.scale_exponent;
+    bool f32 = c->kind == RUN_F32;
+    switch (c->precision.kind) {
+    case PRECISION_F8F143:
+        if (f32)
+            f8_decode_f32((float *)c->to + first, (const uint8_t *)c->from + first, count, F8_F143,
+                          scale);
+        else
+            f8_decode_f16((F16 *)c->to + first, (const uint8_t *)c->from + first, count, F8_F143,
+                          scale, F16_OVERFLOW_INFINITE);
+        break;
+    case PRECISION_F16:
+        if (f32)
+            f16_widen_all((float *)c->to + first, (const F16 *)c->from + first, count);
+        else
+            memcpy((F16 *)c->to + first, (const F16 *)c->from + first, count * sizeof(F16));
+        break;
+    case PRECISION_F32:
+        assert(f32);
+        memcpy((float *)c->to + first, (const float *)c->from + first, count * sizeof(float));
+        break;
+    }
+}
+
+static void convert_chunk(void *context, size_t index, unsigned worker) {
+    (void)worker;
+    const Conversion *c = context;
+    uint64_t first = (uint64_t)index * CHUNK;
+    size_t count = (size_t)MIN_OF(c->count - first, (uint64_t)CHUNK);
+    (c->decode ? decode_chunk : encode_chunk)(c, first, count);
+}
+
+static void convert(Device *device, Conversion *conversion) {
+    pool_run(device->pool, div_up(conversion->count, CHUNK), convert_chunk, conversion);
+}
+
+/* ---- moving a binding's shards */
+
+typedef struct Move {
+    Device *device;
+    const PackageBinding *binding;
+    const uint32_t *first; /* slice at which each shard that has bytes begins, and the end */
+    const void *from;      /* logical codes, when writing */
+    void *to;              /* when reading */
+    uint8_t **scratch;     /* of each worker: one tile's memory */
+    Diag *diags;           /* of each worker */
+    atomic_int status;     /* first failure */
+} Move;
+
+static Status write_copy(Move *move, uint32_t slice, uint32_t count, const uint8_t *bytes,
+                         unsigned worker) {
+    Status status = STATUS_OK;
+    for (uint32_t i = slice; i < slice + count && !status; i++) {
+        const PackageSlice *s = &move->binding->slices[i];
+        status = machine_write(move->device->machine, s->tile, s->address, bytes, s->size,
+                               &move->diags[worker]);
+        bytes += s->size;
+    }
+    return status;
+}
+
+/* One shard to all its copies. */
+static Status write_shard(Move *move, size_t index, unsigned worker) {
+    uint8_t *bytes = move->scratch[worker];
+    Status status = STATUS_OK;
+    uint32_t count;
+    binding_pack(move->binding, move->first[index], move->from, bytes);
+    for (uint32_t slice = move->first[index]; slice < move->first[index + 1] && !status;
+         slice += count) {
+        uint64_t size;
+        count = binding_tile_slices(move->binding, slice, &size);
+        status = write_copy(move, slice, count, bytes, worker);
+    }
+    return status;
+}
+
+/* One shard from its first copy. */
+static Status read_shard(Move *move, size_t index, unsigned worker) {
+    uint8_t *at = move->scratch[worker];
+    uint64_t size;
+    uint32_t slice = move->first[index];
+    uint32_t count = binding_tile_slices(move->binding, slice, &size);
+    Status status = STATUS_OK;
+    for (uint32_t i = slice; i < slice + count && !status; i++) {
+        const PackageSlice *s = &move->binding->slices[i];
+        status = machine_read(move->device->machine, s->tile, s->address, at, s->size,
+                              &move->diags[worker]);
+        at += s->size;
+    }
+    if (!status)
+        binding_unpack(move->binding, slice, move->scratch[worker], move->to);
+    return status;
+}
+
+static void move_body(void *context, size_t index, unsigned worker) {
+    Move *move = context;
+    Status status = move->from ? write_shard(move, index, worker) : read_shard(move, index, worker);
+    if (status)
+        atomic_store(&move->status, (int)status);
+}
+
+/* Slices of one shard follow each other; a shard without bytes has none. */
+static uint32_t list_shards(const PackageBinding *binding, uint32_t *first) {
+    uint32_t count = 0, shard = UINT32_MAX;
+    for (uint32_t i = 0; i < binding->slice_count; i++) {
+        uint32_t next = format_shard_of_tile(&binding->format, binding->slices[i].tile);
+        if (next != shard)
+            first[count++] = i;
+        shard = next;
+    }
+    first[count] = binding->slice_count;
+    return count;
+}
+
+static Status move_shards(Move *move, Diag *diag) {
+    unsigned workers = move->device->pool ? pool_threads(move->device->pool) : 1;
+    uint32_t *first = mem_alloc((size_t)move->binding->slice_count + 1, sizeof *first);
+    move->scratch = mem_alloc(workers, sizeof *move->scratch);
+    move->diags = mem_alloc(workers, sizeof *move->diags);
+    bool memory = first && move->scratch && move->diags;
+    for (unsigned w = 0; w < workers && memory; w++)
+        memory = (move->scratch[w] = mem_alloc(CHIP_TILE_MEM_SIZE, 1)) != NULL;
+    Status status = memory ? STATUS_OK : no_memory(diag);
+    if (memory) {
+        move->first = first;
+        pool_run(move->device->pool, list_shards(move->binding, first), move_body, move);
+        status = (Status)atomic_load(&move->status);
+    }
+    for (unsigned w = 0; w < workers && move->scratch && move->diags; w++) {
+        if (diag)
+            diag_append(diag, &move->diags[w]);
+        diag_free(&move->diags[w]);
+        mem_free(move->scratch[w]);
+    }
+    mem_free(move->scratch);
+    mem_free(move->diags);
+    mem_free(first);
+    return status;
+}
+
+/* ---- setting and reading */
+
+static Status find_binding(const Device *device, const char *name, bool output, uint64_t count,
+                           const PackageBinding **found, Diag *diag) {
+    const PackageBinding *binding = package_find(device->package, name);
+    DiagPlace place = {.tile = -1, .object = name};
+    if (!binding || (binding->kind == PACKAGE_OUTPUT) != output) {
+        diag_error(diag, ERR_RUN_BINDING, place, "the package has no %s of this name",
+                   output ? "output" : "input or parameter");
+        for (size_t i = 0; i < device->package->bindings.count; i++) {
+            const PackageBinding *other = &device->package->bindings.items[i];
+            if ((other->kind == PACKAGE_OUTPUT) == output)
+                diag_note(diag, "it has: %s", other->name);
+        }
+        return ERR_RUN_BINDING;
+    }
+    uint64_t wanted;
+    char shape[SHAPE_TEXT_SIZE];
+    if (!shape_count(&binding->shape, &wanted) || wanted != count)
+        return diag_error(diag, ERR_RUN_COUNT, place, "%llu values given, the shape is %s",
+                          (unsigned long long)count, shape_print(&binding->shape, shape));
+    *found = binding;
+    return STATUS_OK;
+}
+
+Status run_set(Device *device, const char *name, RunValues kind, const void *values, uint64_t count,
+               Diag *diag) {
+    const PackageBinding *binding;
+    Status status = find_binding(device, name, false, count, &binding, diag);
+    if (status)
+        return status;
+    void *codes = NULL;
+    if (kind != RUN_CODES) {
+        codes = mem_alloc(count, precision_bytes(binding->format.precision));
+        if (!codes)
+            return no_memory(diag);
+        Conversion encode = {.precision = binding->format.precision,
+                             .kind = kind,
+                             .from = values,
+                             .to = codes,
+                             .count = count};
+        convert(device, &encode);
+    }
+    Move move = {.device = device, .binding = binding, .from = codes ? codes : values};
+    status = move_shards(&move, diag);
+    mem_free(codes);
+    return status;
+}
+
+Status run_get(Device *device, const char *name, RunValues kind, void *values, uint64_t count,
+               Diag *diag) {
+    const PackageBinding *binding;
+    Status status = find_binding(device, name, true, count, &binding, diag);
+    if (status)
+        return status;
+    if (kind == RUN_F16 && binding->format.precision.kind == PRECISION_F32)
+        return diag_error(diag, ERR_RUN_KIND, (DiagPlace){.tile = -1, .object = name},
+                          "an F32 output cannot be read as F16 values");
+    void *codes = values;
+    if (kind != RUN_CODES)
+        codes = mem_alloc(count, precision_bytes(binding->format.precision));
+    if (!codes)
+        return no_memory(diag);
+    Move move = {.device = device, .binding = binding, .to = codes};
+    status = move_shards(&move, diag);
+    if (codes == values)
+        return status;
+    Conversion decode = {.precision = binding->format.precision,
+                         .kind = kind,
+                         .decode = true,
+                         .from = codes,
+                         .to = values,
+                         .count = count};
+    if (!status)
+        convert(device, &decode);
+    mem_free(codes);
+    return status;
+}
+
+/* ---- running */
+
+/* Adds function and source line to the trap's message. */
+static void explain_trap(const Device *device, Diag *diag) {
+    const MachineTrap *trap = machine_trap(device->machine);
+    PackageSource source;
+    if (!trap || !package_source(device->package, trap->tile, trap->pc, &source))
+        return;
+    if (source.file)
+        diag_note(diag, "in %s + 0x%X, %s:%u", source.function ? source.function : "?",
+                  source.offset, source.file, source.line);
+    else
+        diag_note(diag, "in %s + 0x%X", source.function, source.offset);
+}
+
+static Status run_machine_on(Device *device, Diag *diag) {
+    Diag own = {0};
+    Status status = machine_run(device->machine, &own);
+    if (status)
+        explain_trap(device, &own);
+    if (diag)
+        diag_append(diag, &own);
+    diag_free(&own);
+    return status;
+}
+
+/* Lets all tiles begin at the entry and run to their first host barrier. */
+static Status start_entry(Device *device, const char *name, Diag *diag) {
+    const Package *package = device->package;
+    const PackageEntry *entry = NULL;
+    for (size_t i = 0; i < package->entries.count && !entry; i += package->tile_count)
+        if (!strcmp(package->entries.items[i].name, name))
+            entry = &package->entries.items[i];
+    if (!entry)
+        return diag_error(diag, ERR_RUN_ENTRY, (DiagPlace){.tile = -1, .object = name},
+                          "the package has no such entry program");
+    machine_start(device->machine, entry->address);
+    for (uint32_t tile = 0; tile < package->tile_count; tile++)
+        if (entry[tile].address != entry->address)
+            machine_start_tile(device->machine, tile, entry[tile].address);
+    device->entry = entry->name;
+    return run_machine_on(device, diag);
+}
+
+Status run_invoke(Device *device, const char *entry, RunResult *result, Diag *diag) {
+    *result = (RunResult){0};
+    Status status = STATUS_OK;
+    if (!device->entry || strcmp(device->entry, entry))
+        status = start_entry(device, entry, diag);
+    if (status)
+        return status;
+    MachineTileCounters before = machine_counters(device->machine);
+    double since = clock_seconds();
+    status = run_machine_on(device, diag);
+    if (status)
+        return status;
+    MachineTileCounters after = machine_counters(device->machine);
+    *result = (RunResult){.cycles = after.arrived - after.released,
+                          .bundles = after.bundles - before.bundles,
+                          .instructions = after.instructions - before.instructions,
+                          .supervisor = after.supervisor - before.supervisor,
+                          .seconds = clock_seconds() - since};
+    return STATUS_OK;
+}
+
+uint64_t run_tile_cycles(const Device *device, uint32_t tile) {
+    MachineTileCounters counters = machine_tile_counters(device->machine, tile);
+    return counters.arrived - counters.released;
+}
+
+Status run_samples(const Device *device, uint32_t tile, uint32_t **samples, uint32_t *count,
+                   Diag *diag) {
+    const Package *package = device->package;
+    assert(tile < package->tile_count);
+    const PackageProgram *program = &package->programs.items[package->program[tile]];
+    *count = program->step_count + 1;
+    *samples = mem_alloc(*count, sizeof **samples);
+    if (!*samples)
+        return no_memory(diag);
+    Status status = machine_read(device->machine, tile, program->samples_address, *samples,
+                                 *count * sizeof **samples, diag);
+    if (status) {
+        mem_free(*samples);
+        *samples = NULL;
+    }
+    return status;
+}
