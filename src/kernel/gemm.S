@@ -10,7 +10,7 @@
 //            $m11 stack (8 bytes below it are used)
 // Numerics   per row and panel: partial F16 -> F32, four AMP instructions, result rounded to F16
 //
-// Symbols    ROWS, PANELS, GROUPS >= 1; FP8, ACCUMULATE, WIDE 0 or 1; TAMP_F16V4_E4_P0 ... P3 and
+// Symbols    ROWS 1 ... 6143; PANELS, GROUPS >= 1; FP8, ACCUMULATE, WIDE 0 or 1; TAMP_F16V4_E4_P0 ... P3 and
 //            TEXCH_SYNCZONE_LOCAL as in the SDK's headers
 //
 // Structure. The supervisor loads one block of right into the coefficients, launches the workers,
@@ -119,9 +119,9 @@
 
     .macro ACCESS load, phase, out, partial, stride, s0, s1, s2
     .if \load
-    AMP \phase, \out, $a0:1, \partial, ld2xst64pace $a0:3, \out, $m2:3+=, \stride, \s0 + 4 * \s1 + 16 * \s2
+    AMP \phase, \out, $a0:1, \partial, ld2xst64pace $a0:3, \out, $m2:3+=, \stride, (\s0) + 4 * (\s1) + 16 * (\s2)
     .else
-    AMP \phase, \out, $a0:1, \partial, ldst64pace $a0:1, \out, $m2:3+=, \stride, \s0 + 4 * \s2
+    AMP \phase, \out, $a0:1, \partial, ldst64pace $a0:1, \out, $m2:3+=, \stride, (\s0) + 4 * (\s2)
     .endif
     .endm
 
@@ -139,9 +139,9 @@
     .endm
 
     .macro ADD_BYTES register, bytes
-    .if (\bytes >= -32768) & (\bytes <= 32767)
+    .if ((\bytes) >= -32768) & ((\bytes) <= 32767)
     MAIN add \register, \register, \bytes
-    .elseif \bytes > 0
+    .elseif (\bytes) > 0
     MAIN setzi $m10, \bytes
     MAIN add \register, \register, $m10
     .else
@@ -157,22 +157,22 @@
 
 // Bundles 0 ... 5. group: this launch begins a column group; zero: its panel starts from zero.
     .macro HEAD group, zero
-    STEP 1-\zero, 1-\zero, P0, $a4:5
-    STEP 1-\zero, 1-\zero, P1, $a6:7, 0, 0, STEP12
-    STEP 1-\zero, 1-\zero, P2, $a4:5, STEP01, STEP12, 0
-    STEP 1-\zero, 1-\zero, P3, $a6:7
-    STEP 1-\zero, 1-\zero, P0, $a4:5
+    STEP 1-(\zero), 1-(\zero), P0, $a4:5
+    STEP 1-(\zero), 1-(\zero), P1, $a6:7, 0, 0, STEP12
+    STEP 1-(\zero), 1-(\zero), P2, $a4:5, STEP01, STEP12, 0
+    STEP 1-(\zero), 1-(\zero), P3, $a6:7
+    STEP 1-(\zero), 1-(\zero), P0, $a4:5
     .if \group == 0
-    STEP_BACK 1-\zero, 1-\zero, P1, $a6:7, 0, 0, BACK
+    STEP_BACK 1-(\zero), 1-(\zero), P1, $a6:7, 0, 0, BACK
     .if HUGE
     MAIN and $m10, $m2, $m7
     MAIN and $m11, $m3, $m7
     MAIN tapack $m2:3, $m10, $m11, $m6
     .endif
     .elseif NEAR
-    STEP 1-\zero, 1-\zero, P1, $a6:7, 0, 0, FORE
+    STEP 1-(\zero), 1-(\zero), P1, $a6:7, 0, 0, FORE
     .else
-    STEP 1-\zero, 1-\zero, P1, $a6:7
+    STEP 1-(\zero), 1-(\zero), P1, $a6:7
     ADD_BYTES $m6, PANEL_BYTES
     MAIN and $m10, $m2, $m7
     .if \zero
@@ -211,14 +211,14 @@
     .else
     MAIN rpt QUOTIENT - 3, 3
     .endif
-    STEP 1-\zero, 1-\zero, P2, $a4:5
-    STEP 1-\zero, 1-\zero, P3, $a6:7
-    STEP 1-\zero, 1-\zero, P0, $a4:5
-    STEP 1-\zero, 1-\zero, P1, $a6:7
+    STEP 1-(\zero), 1-(\zero), P2, $a4:5
+    STEP 1-(\zero), 1-(\zero), P3, $a6:7
+    STEP 1-(\zero), 1-(\zero), P0, $a4:5
+    STEP 1-(\zero), 1-(\zero), P1, $a6:7
     .endif
 
-    .if \zero | (\next == 2)
-    STEP 1-\zero, 1-\zero, P2, $a4:5, STEP12
+    .if (\zero) | (\next == 2)
+    STEP 1-(\zero), 1-(\zero), P2, $a4:5, STEP12
     .elseif \next == 0
     STEP_BACK 1, 1, P2, $a4:5, STEP12, BACK
     .if HUGE
@@ -232,7 +232,7 @@
     ONWARD $m3
     .endif
     .endif
-    STEP LOAD_NEXT, 1-\zero, P3, $a6:7
+    STEP LOAD_NEXT, 1-(\zero), P3, $a6:7
     STEP LOAD_NEXT, LOAD_NEXT, P0, $a4:5
     STEP LOAD_NEXT, LOAD_NEXT, P1, $a6:7, 0, 0, STEP01
     .if \next == 0
@@ -323,11 +323,8 @@
     MAIN mul $m7, $m0, QUOTIENT
     MAIN add $m7, $m7, $m1
     MAIN shl $m7, $m7, 5
-    .elseif QUOTIENT < 1024
-    MAIN mul $m7, $m0, ROW_BYTES * QUOTIENT
     .else
-    MAIN mul $m7, $m0, QUOTIENT
-    MAIN shl $m7, $m7, 5
+    MAIN mul $m7, $m0, ROW_BYTES * QUOTIENT
     .endif
     MAIN ld32 $m2, $mvertex_base, $mzero, 0
     MAIN ld32 $m3, $mvertex_base, $mzero, 1

@@ -13,6 +13,7 @@ enum {
     ROW_BYTES = 32,    /* one row of a panel, in every precision */
     BLOCK_BYTES = 512, /* coefficients of one launch */
     ALIGNMENT = 32,
+    ROWS_MOST = 6143, /* 32 bytes a row of one worker in a 16-bit constant */
     OUTPUT = 0,
     LEFT = 1,
     RIGHT = 2,
@@ -45,6 +46,10 @@ static Status gemm_check(const KernelSpec *spec, Diag *diag) {
                           "a GEMM kernel of %" PRIu32 " rows, %" PRIu32 " panels and %" PRIu32
                           " column groups: none of them may be 0",
                           gemm->rows, gemm->panels, gemm->groups);
+    if (gemm->rows > ROWS_MOST)
+        return diag_error(diag, ERR_KERNEL_SHAPE, DIAG_NOWHERE,
+                          "a GEMM kernel of %" PRIu32 " rows; at most %d are possible", gemm->rows,
+                          ROWS_MOST);
     uint32_t interleaved = CHIP_TILE_MEM_END - CHIP_REGION1_BASE;
     uint64_t output = (uint64_t)ROW_BYTES * gemm->rows * gemm->groups;
     uint64_t left = (uint64_t)ROW_BYTES * gemm->rows * gemm->panels;
@@ -160,7 +165,7 @@ static uint64_t start_strides(const Geometry *s) {
 }
 
 static uint64_t start_launch(const Geometry *s) {
-    uint64_t share = s->few ? 3 : s->rest ? 4 : s->quotient < 1024 ? 1 : 2;
+    uint64_t share = s->few ? 3 : s->rest ? 4 : 1;
     uint64_t bundles = 2 + share + 4 + s->accumulate + start_strides(s) + s->repack;
     int next = s->panels > 1 ? 0 : s->groups > 1 ? 1 : 2;
     return bundles + (s->accumulate ? 12 : 8) + tail(s, !s->accumulate, next);

@@ -43,7 +43,7 @@ typedef struct KernelGemm {
     PrecisionKind precision;       /* of left and right: PRECISION_F8F143 or PRECISION_F16 */
     bool accumulate;               /* add to the output; else the first panel starts from zero */
     bool wide_weights;             /* right lies in interleaved memory: 32 loads a panel, not 64 */
-    uint32_t rows, panels, groups; /* ≥ 1 each */
+    uint32_t rows, panels, groups; /* ≥ 1 each, rows ≤ 6143 */
 } KernelGemm;
 
 typedef struct KernelSpec {

@@ -89,13 +89,14 @@ static inline char *rig_program(const KernelSpec *spec, const RigCall *calls, si
             text = more;
         }
         more = mem_printf("%s"
-                          "get $m9, $SCOUNT_L\n"
-                          "call $m10, %s\n"
-                          "get $m8, $SCOUNT_L\n"
                           "setzi $m7, %d\n"
+                          "get $m9, $SCOUNT_L\n"
                           "st32 $m9, $m7, $m15, 0\n"
-                          "st32 $m8, $m7, $m15, 1\n",
-                          text, name, RIG_TIMES + (int)(8 * i));
+                          "call $m10, %s\n"
+                          "get $m9, $SCOUNT_L\n"
+                          "setzi $m7, %d\n"
+                          "st32 $m9, $m7, $m15, 1\n",
+                          text, RIG_TIMES + (int)(8 * i), name, RIG_TIMES + (int)(8 * i));
         mem_free(text);
         text = more;
     }
@@ -151,14 +152,15 @@ static inline uint32_t rig_word(Rig *rig, uint32_t address) {
 static inline uint64_t rig_cycles(Rig *rig, size_t i, unsigned *start) {
     uint32_t before = rig_word(rig, RIG_TIMES + (uint32_t)(8 * i));
     uint32_t after = rig_word(rig, RIG_TIMES + (uint32_t)(8 * i) + 4);
-    *start = (before + 1) % CHIP_WORKER_SLOTS;
-    return after - (before + 1);
+    uint32_t call = before + CHIP_SUP_RESULT_LATENCY + 1; /* behind the store of `before` */
+    *start = call % CHIP_WORKER_SLOTS;
+    return after - call;
 }
 
 /* Places the operands of one call at random where the kernel may have them, `guard` bytes apart, or
  * returns false. */
 static inline bool rig_place(const KernelSpec *spec, Random *random, RigCall *call) {
-    enum { GUARD = 64, TRIES = 1000 };
+    enum { GUARD = 64, TRIES = 100000 };
     KernelInterface interface;
     kernel_interface(spec, &interface);
     for (unsigned try = 0; try < TRIES; try++) {

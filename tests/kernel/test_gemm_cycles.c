@@ -95,7 +95,7 @@ static const char sampling[] = //
     ".macro SAMPLE place\n"
     "setzi $m0, sample\n"
     "setzi $m1, \\place\n"
-    ".rept 11\nsetzi $m6, 0\n.endr\n"
+    ".rept 12\nsetzi $m6, 0\n.endr\n"
     "runall $m0, $m1, 0\n"
     "sync 2\n"
     ".rept 8\nsetzi $m6, 0\n.endr\n"
