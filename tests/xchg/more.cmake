@@ -1,0 +1,6 @@
+# Rows executed in the simulator.
+foreach(target test_xchg_random test_xchg_damage)
+  if(TARGET ${target})
+    target_link_libraries(${target} PRIVATE tw_sim)
+  endif()
+endforeach()

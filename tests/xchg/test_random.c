@@ -1,0 +1,107 @@
+/* Random phases: scheduled, accepted by the verifier, executed in the simulator's fabric; every
+ * destination byte is right and nothing else changes. */
+#include "phases.h"
+
+/* Scheduled by us: what kinds of messages the phases were made of, so that none is forgotten. */
+typedef struct Census {
+    uint64_t messages, paired, multicast, loopback, split, forwarded, merged;
+} Census;
+
+static void count_messages(Census *census, const XchgPhase *phase, const XchgSchedule *schedule) {
+    for (size_t i = 0; i < schedule->messages.count; i++) {
+        const XchgMessage *m = schedule->messages.items + i;
+        const XchgTransfer *t = phase->transfers.items + m->transfer;
+        const XchgDest *dests = phase->dests.items + t->first_dest;
+        census->messages++;
+        census->paired += m->paired;
+        census->multicast += t->dest_count > (m->paired ? 2u : 1u);
+        census->loopback += has_dest(dests, t->dest_count, t->source);
+        census->split += m->word > 0;
+    }
+    for (size_t i = 0; i < phase->transfers.count; i++) {
+        const XchgTransfer *t = phase->transfers.items + i;
+        for (size_t k = 0; k < i; k++) {
+            const XchgTransfer *o = phase->transfers.items + k;
+            for (uint32_t d = 0; d < o->dest_count; d++) {
+                const XchgDest *dest = phase->dests.items + o->first_dest + d;
+                census->forwarded += dest->tile == t->source && dest->address == t->address;
+            }
+        }
+    }
+}
+
+static void fail_with(const Diag *diag, uint64_t seed, const char *what) {
+    diag_print(diag, stderr);
+    fail_msg("seed %llu: %s", (unsigned long long)seed, what);
+}
+
+static void check_phase(Board *board, uint64_t seed, PhaseLimits limits, Census *census) {
+    Random random = random_seed(seed);
+    TestPhase p;
+    XchgSchedule schedule;
+    XchgRows rows;
+    Diag diag;
+    diag_init(&diag);
+    phase_random(&p, &random, limits);
+    XchgOptions options = {.no_pairing = random_below(&random, 4) == 0};
+    if (xchg_schedule(&p.phase, p.tile_count, &options, &schedule, &rows, &diag) != STATUS_OK)
+        fail_with(&diag, seed, "no schedule");
+    uint32_t *row_address = place_rows(&rows, &random);
+    if (xchg_verify(&p.phase, p.tile_count, &rows, row_address, &diag) != STATUS_OK)
+        fail_with(&diag, seed, "the verifier rejects the rows");
+    board_map(board, p.tiles, p.used);
+    board_expect(board, &p.phase);
+    if (board_play(board, &rows, row_address, p.tile_count) != STATUS_OK) {
+        FabricPhase phase = {"test", board->rows, p.tile_count, {0}};
+        fabric_report(&phase, &board->trap, &diag);
+        fail_with(&diag, seed, "the fabric stops");
+    }
+    if (!board_equal(board))
+        fail_with(&diag, seed, "memory is wrong");
+    board_undo(board);
+    uint32_t horizon = 0;
+    for (size_t i = 0; i < rows.rows.count; i++) {
+        const XchgRow *row = rows.rows.items + i;
+        assert_int_equal(board->rows[row->tile].event, row->horizon);
+        horizon = MAX_OF(horizon, row->horizon);
+    }
+    assert_int_equal(horizon, schedule.horizon);
+    count_messages(census, &p.phase, &schedule);
+    mem_free(row_address);
+    xchg_rows_free(&rows);
+    xchg_schedule_free(&schedule);
+    xchg_phase_free(&p.phase);
+    diag_free(&diag);
+}
+
+static void test_random_phases(void **state) {
+    Board *board = *state;
+    Census census = {0};
+    uint64_t seed = 3000, count = getenv("TW_TEST_ALL") ? 2000 : 300;
+    printf("phases from seed %llu on\n", (unsigned long long)seed);
+    for (uint64_t i = 0; i < count; i++) {
+        /* One in eight with messages longer than one may be. */
+        PhaseLimits limits = {40, BOARD_TILES, i % 8 == 0 ? 9000 : 400};
+        check_phase(board, seed + i, limits, &census);
+    }
+    assert_true(census.messages > 10 * count);
+    assert_true(census.paired > count && census.multicast > count && census.loopback > count);
+    assert_true(census.split > count / 8 && census.forwarded > count / 4);
+}
+
+static int set_up(void **state) {
+    *state = board_create();
+    return 0;
+}
+
+static int tear_down(void **state) {
+    board_free(*state);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random_phases),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
