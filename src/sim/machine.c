@@ -207,7 +207,8 @@ Status machine_run(Machine *machine, Diag *diag) {
         }
         if (zone == WAIT_HOST) {
             machine->at_host = true;
-            machine->host_release = last + CHIP_HOST_PHASE_CYCLES;
+            /* The last tile's sync takes a cycle of its own: all go on together behind it. */
+            machine->host_release = last + CHIP_SUP_ISSUE + CHIP_HOST_PHASE_CYCLES;
             for (uint32_t i = 0; i < machine->tile_count; i++)
                 machine->tiles[i].counters.arrived = machine->tiles[i].supervisor.arrived;
             return STATUS_OK;
