@@ -162,8 +162,10 @@ typedef struct ParsedOperand {
 typedef struct Parsed {
     IsaForm form; /* first form of the mnemonic */
     uint8_t count;
-    uint8_t mode; /* IsaMode where it stands */
-    bool exact;   /* this form and no other of its mnemonic */
+    uint8_t mode;       /* IsaMode where it stands */
+    bool exact;         /* this form and no other of its mnemonic */
+    const char *word;   /* as the source has it */
+    const char *suffix; /* of `mnemonic.suffix`: only such forms; NULL */
     ParsedOperand operand[ISA_MAX_OPERANDS];
     Place place;
 } Parsed;

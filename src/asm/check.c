@@ -6,7 +6,7 @@ void asm_check_mode(Assembler *a, const Parsed *parsed, const IsaInstr *instr) {
     if (a->allow_mode || (info->modes & a->mode))
         return;
     asm_error(a, ERR_ASM_MODE, parsed->place, "%s is for %s only, and this is %s code",
-              info->mnemonic, info->modes == ISA_WORKER ? "workers" : "the supervisor",
+              parsed->word, info->modes == ISA_WORKER ? "workers" : "the supervisor",
               a->mode == ISA_WORKER ? "worker" : "supervisor");
 }
 
@@ -22,10 +22,10 @@ static void check_csr(Assembler *a, const Parsed *parsed, unsigned index, unsign
         asm_error(a, ERR_ASM_OPERANDS, operand->place,
                   "weights are loaded with ld64putcs or ld128putcs, not with put");
     else if (!csr_exists(parsed->mode, number) && !a->allow_operands)
-        asm_error(a, ERR_ASM_MODE, operand->place, "%s code has no control register 0x%x",
-                  parsed->mode == ISA_WORKER       ? "worker"
-                  : parsed->mode == ISA_SUPERVISOR ? "supervisor"
-                                                   : "no",
+        asm_error(a, ERR_ASM_MODE, operand->place, "%s has no control register 0x%x",
+                  parsed->mode == ISA_WORKER       ? "a worker"
+                  : parsed->mode == ISA_SUPERVISOR ? "the supervisor"
+                                                   : "the chip",
                   number);
 }
 

@@ -287,15 +287,25 @@ static void load_constant(Assembler *a, Parsed *parsed) {
     }
 }
 
-static IsaForm form_of(Name *name) {
-    if (name->form < 0) {
-        char word[24] = {0};
-        for (size_t i = 0; i < name->length && i + 1 < sizeof word; i++)
-            word[i] = (char)(name->text[i] >= 'A' && name->text[i] <= 'Z' ? name->text[i] + 32
-                                                                          : name->text[i]);
-        name->form = name->length < sizeof word ? (int32_t)isa_form_next(word, ISA_INVALID) : 0;
-    }
-    return (IsaForm)name->form;
+static IsaForm form_of(const char *text, size_t length) {
+    char word[24] = {0};
+    if (length >= sizeof word)
+        return ISA_INVALID;
+    for (size_t i = 0; i < length; i++)
+        word[i] = (char)(text[i] >= 'A' && text[i] <= 'Z' ? text[i] + 32 : text[i]);
+    return isa_form_next(word, ISA_INVALID);
+}
+
+/* Finds the mnemonic, once for each name; `add.i16` is the form ADD_I16. */
+static void find_form(Name *name, Parsed *parsed) {
+    const char *dot = memchr(name->text, '.', name->length);
+    if (name->form < 0)
+        name->form = (int32_t)form_of(name->text, dot ? (size_t)(dot - name->text) : name->length);
+    parsed->form = (IsaForm)name->form;
+    parsed->word = name->text;
+    parsed->suffix = dot ? dot + 1 : NULL;
+    while (dot && parsed->form && !isa_form_has_suffix(parsed->form, dot + 1, strlen(dot + 1)))
+        parsed->form = isa_form_next(isa_form_info(parsed->form)->mnemonic, parsed->form);
 }
 
 static void unknown_instruction(Assembler *a, const Name *name, Place place) {
@@ -331,7 +341,7 @@ void asm_instruction(Assembler *a, Name *name, Cursor *cursor, Place place) {
             return;
         }
     }
-    parsed.form = form_of(name);
+    find_form(name, &parsed);
     if (asm_word_is(name->text, name->length, "ldconst")) {
         load_constant(a, &parsed);
         return;
@@ -340,7 +350,7 @@ void asm_instruction(Assembler *a, Name *name, Cursor *cursor, Place place) {
         unknown_instruction(a, name, place);
         return;
     }
-    if (parsed.form == ISA_SUB)
+    if (parsed.form == ISA_SUB && !parsed.suffix)
         rewrite_sub(a, &parsed);
     else if (parsed.form == ISA_GET || parsed.form == ISA_PUT)
         rewrite_csr(&parsed, parsed.form == ISA_GET);

@@ -6,7 +6,13 @@
 
 /* The next form to try after `form`. */
 static IsaForm next_form(const Parsed *parsed, IsaForm form) {
-    return parsed->exact ? ISA_INVALID : isa_form_next(isa_form_info(form)->mnemonic, form);
+    if (parsed->exact)
+        return ISA_INVALID;
+    do {
+        form = isa_form_next(isa_form_info(form)->mnemonic, form);
+    } while (form && parsed->suffix &&
+             !isa_form_has_suffix(form, parsed->suffix, strlen(parsed->suffix)));
+    return form;
 }
 
 /* Operands of the source, one for each of the form: left-out `mz` operands are $mzero. */
@@ -68,38 +74,57 @@ static unsigned fitting_operands(const IsaFormInfo *info, const Aligned *aligned
 
 /* ---- messages */
 
-static void kind_text(const IsaOperand *operand, char *text, size_t size) {
-    static const char *const names[] = {
-        [ISA_KIND_M] = "a main register ($m0)",
-        [ISA_KIND_MZ] = "a main register ($m0)",
-        [ISA_KIND_A] = "an arithmetic register ($a0)",
-        [ISA_KIND_M2] = "a pair of main registers ($m0:1)",
-        [ISA_KIND_A2] = "a pair of arithmetic registers ($a0:1)",
-        [ISA_KIND_A4] = "four arithmetic registers ($a0:3)",
-        [ISA_KIND_AB] = "a broadcast register ($a0:B)",
-        [ISA_KIND_ABL] = "a broadcast low half ($a0:BL)",
-        [ISA_KIND_ABU] = "a broadcast high half ($a0:BU)",
-        [ISA_KIND_M_INC] = "a post-incremented main register ($m0+=)",
-        [ISA_KIND_M2_INC] = "a post-incremented pair ($m0:1+=)",
-        [ISA_KIND_M_PP] = "a stepped main register ($m0++)",
-        [ISA_KIND_M_AT] = "a main register that is replaced ($m0@)",
-        [ISA_KIND_M_SHR] = "a main register that is shifted ($m0>>)",
-        [ISA_KIND_TARGET] = "an address",
-        [ISA_KIND_CSR] = "a control register",
-        [ISA_KIND_UCSR] = "an upper control register",
-    };
-    if (operand->kind < COUNT_OF(names) && names[operand->kind])
-        snprintf(text, size, "%s", names[operand->kind]);
-    else if (operand->kind == ISA_KIND_HI12)
-        snprintf(text, size, "a multiple of 0x100000");
-    else
-        snprintf(text, size, "a number of %u bits", operand->bits);
+/* As words, and as an example. */
+static const struct {
+    const char *words, *example;
+} kind_names[] = {
+    [ISA_KIND_M] = {"a main register", "$m0"},
+    [ISA_KIND_MZ] = {"a main register", "$m0"},
+    [ISA_KIND_A] = {"an arithmetic register", "$a0"},
+    [ISA_KIND_M2] = {"a pair of main registers", "$m0:1"},
+    [ISA_KIND_A2] = {"a pair of arithmetic registers", "$a0:1"},
+    [ISA_KIND_A4] = {"four arithmetic registers", "$a0:3"},
+    [ISA_KIND_AB] = {"a broadcast register", "$a0:B"},
+    [ISA_KIND_ABL] = {"a broadcast low half", "$a0:BL"},
+    [ISA_KIND_ABU] = {"a broadcast high half", "$a0:BU"},
+    [ISA_KIND_M_INC] = {"a post-incremented main register", "$m0+="},
+    [ISA_KIND_M2_INC] = {"a post-incremented pair", "$m0:1+="},
+    [ISA_KIND_M_PP] = {"a stepped main register", "$m0++"},
+    [ISA_KIND_M_AT] = {"a main register that is replaced", "$m0@"},
+    [ISA_KIND_M_SHR] = {"a main register that is shifted", "$m0>>"},
+    [ISA_KIND_TARGET] = {"an address", "label"},
+    [ISA_KIND_CSR] = {"a control register", "$CSR"},
+    [ISA_KIND_UCSR] = {"an upper control register", "$CSR"},
+};
+
+static void range_text(const IsaOperand *operand, char *text, size_t size) {
+    int64_t least, greatest;
+    isa_operand_range(operand, &least, &greatest);
+    const char *extra = operand->kind == ISA_KIND_HI12     ? ", a multiple of 0x100000"
+                        : operand->kind == ISA_KIND_TARGET ? ", a multiple of 4"
+                        : operand->kind == ISA_KIND_EVEN   ? ", even"
+                                                           : "";
+    snprintf(text, size, greatest > 99999 ? "%lld..0x%llX%s" : "%lld..%lld%s", (long long)least,
+             (long long)greatest, extra);
+}
+
+static const char *kind_example(const IsaOperand *operand, char *text, size_t size) {
+    if (operand->kind < COUNT_OF(kind_names) && kind_names[operand->kind].example)
+        return kind_names[operand->kind].example;
+    range_text(operand, text, size);
+    return text;
 }
 
 static void note_forms(Assembler *a, const Parsed *parsed) {
-    const char *mnemonic = isa_form_info(parsed->form)->mnemonic;
-    for (IsaForm form = parsed->form; form; form = next_form(parsed, form))
-        asm_note(a, "form: %s %s", mnemonic, isa_form_info(form)->operands);
+    for (IsaForm form = parsed->form; form; form = next_form(parsed, form)) {
+        const IsaFormInfo *info = isa_form_info(form);
+        char line[160], text[48];
+        int used = snprintf(line, sizeof line, "form: %s", info->mnemonic);
+        for (unsigned i = 0; i < info->operand_count; i++)
+            used += snprintf(line + used, sizeof line - (size_t)used, "%s%s", i ? ", " : " ",
+                             kind_example(&info->operand[i], text, sizeof text));
+        asm_note(a, "%s", line);
+    }
 }
 
 /* No form has operands of these kinds: tell what the nearest one expects. */
@@ -124,23 +149,16 @@ static void no_form(Assembler *a, const Parsed *parsed) {
         asm_error(a, ERR_ASM_OPERANDS, parsed->place, "%s does not take %u operand%s", mnemonic,
                   parsed->count, parsed->count == 1 ? "" : "s");
     } else {
-        char text[64];
-        kind_text(&best->operand[best_count], text, sizeof text);
+        const IsaOperand *operand = &best->operand[best_count];
+        char text[48];
+        const char *words = operand->kind < COUNT_OF(kind_names) && kind_names[operand->kind].words
+                                ? kind_names[operand->kind].words
+                                : "a number";
         asm_error(a, ERR_ASM_OPERANDS, wrong == &zero_register ? parsed->place : wrong->place,
-                  "%s expects %s here", mnemonic, text);
+                  "%s expects %s here: %s", mnemonic, words,
+                  kind_example(operand, text, sizeof text));
     }
     note_forms(a, parsed);
-}
-
-static void range_text(const IsaOperand *operand, char *text, size_t size) {
-    int64_t least, greatest;
-    isa_operand_range(operand, &least, &greatest);
-    const char *extra = operand->kind == ISA_KIND_HI12     ? ", a multiple of 0x100000"
-                        : operand->kind == ISA_KIND_TARGET ? ", a multiple of 4"
-                        : operand->kind == ISA_KIND_EVEN   ? ", even"
-                                                           : "";
-    snprintf(text, size, greatest > 99999 ? "%lld..0x%llX%s" : "%lld..%lld%s", (long long)least,
-             (long long)greatest, extra);
 }
 
 /* ---- values */

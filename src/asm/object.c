@@ -75,6 +75,10 @@ static bool exported(const Symbol *symbol) {
     return symbol->defined || symbol->set || symbol->global || symbol->used;
 }
 
+static bool is_global(const Symbol *symbol) {
+    return symbol->global || (!symbol->set && symbol->section == ASM_UNDEFINED);
+}
+
 static bool export_symbol(Assembler *a, Arena *arena, Symbol *symbol, AsmSymbol *out) {
     Value value = {.number = symbol->value};
     const char *why = "";
@@ -103,7 +107,7 @@ static bool export_symbol(Assembler *a, Arena *arena, Symbol *symbol, AsmSymbol 
                        .section = section,
                        .value = value.number,
                        .size = (uint32_t)size,
-                       .global = symbol->global || section == ASM_UNDEFINED,
+                       .global = is_global(symbol),
                        .function = symbol->function};
     return true;
 }
@@ -121,14 +125,17 @@ static void export_symbols(Assembler *a, AsmObject *object) {
                         .section = (int32_t)i,
                         .is_section = true};
     }
-    for (size_t i = 0; i < a->symbols.count; i++) {
-        Symbol *symbol = a->symbols.items[i];
-        if (!exported(symbol))
-            continue;
-        symbol->index = (uint32_t)object->symbol_count;
-        symbol->exported =
-            export_symbol(a, &object->arena, symbol, &object->symbols[object->symbol_count]);
-        object->symbol_count += symbol->exported;
+    /* Local ones first, as ELF wants them. */
+    for (int global = 0; global < 2; global++) {
+        for (size_t i = 0; i < a->symbols.count; i++) {
+            Symbol *symbol = a->symbols.items[i];
+            if (is_global(symbol) != (global == 1) || !exported(symbol))
+                continue;
+            symbol->index = (uint32_t)object->symbol_count;
+            symbol->exported =
+                export_symbol(a, &object->arena, symbol, &object->symbols[object->symbol_count]);
+            object->symbol_count += symbol->exported;
+        }
     }
 }
 

@@ -56,8 +56,49 @@ static void put_operand(Text *text, const IsaOperand *operand, int32_t value, Is
         put(text, "$%s", csr->name);
     else if (value > -10000 && value < 10000 && operand->kind != ISA_KIND_TARGET)
         put(text, "%d", value);
+    else if (operand->kind == ISA_KIND_SIGNED && value < 0)
+        put(text, "-0x%x", -(unsigned)value);
     else
         put(text, "0x%x", (unsigned)value);
+}
+
+/* Would the assembler take `other` for operands of `form`? The kinds are the same but for the range
+ * of an immediate, and that holds the value. */
+static bool could_be(const IsaFormInfo *form, const IsaFormInfo *other, const int32_t *values) {
+    if (form->operand_count != other->operand_count)
+        return false;
+    for (unsigned i = 0; i < form->operand_count; i++) {
+        const IsaOperand *l = &form->operand[i], *r = &other->operand[i];
+        bool arithmetic;
+        unsigned registers = isa_operand_registers(l, &arithmetic);
+        if (registers ? l->kind != r->kind : isa_operand_registers(r, &arithmetic) != 0)
+            return false;
+        int64_t value = values[i];
+        if (l->kind == ISA_KIND_HI12)
+            value = (uint32_t)value;
+        if (!registers && !isa_operand_valid(r, value))
+            return false;
+    }
+    return true;
+}
+
+/* The first form of the mnemonic that could hold the operands is the one that plain text means. */
+static bool needs_suffix(const IsaInstr *instr) {
+    const IsaFormInfo *info = isa_form_info((IsaForm)instr->form);
+    IsaForm form = isa_form_next(info->mnemonic, ISA_INVALID);
+    while (form != (IsaForm)instr->form && !could_be(info, isa_form_info(form), instr->operand))
+        form = isa_form_next(info->mnemonic, form);
+    return form != (IsaForm)instr->form;
+}
+
+static void put_mnemonic(Text *text, const IsaInstr *instr) {
+    const IsaFormInfo *info = isa_form_info((IsaForm)instr->form);
+    put(text, "%s", info->mnemonic);
+    if (!needs_suffix(instr))
+        return;
+    put(text, ".");
+    for (const char *at = strrchr(info->id, '_') + 1; *at; at++)
+        put(text, "%c", *at >= 'A' && *at <= 'Z' ? *at + 32 : *at);
 }
 
 size_t isa_disassemble(const IsaInstr *instr, IsaMode mode, char text[ISA_TEXT_SIZE]) {
@@ -68,7 +109,7 @@ size_t isa_disassemble(const IsaInstr *instr, IsaMode mode, char text[ISA_TEXT_S
         put(&out, "fnop");
     } else {
         const IsaFormInfo *info = isa_form_info((IsaForm)instr->form);
-        put(&out, "%s", info->mnemonic);
+        put_mnemonic(&out, instr);
         for (unsigned i = 0; i < info->operand_count; i++) {
             put(&out, i ? ", " : " ");
             put_operand(&out, &info->operand[i], instr->operand[i], mode);

@@ -111,6 +111,9 @@ const IsaFormInfo *isa_form_info(IsaForm form);
 /* All forms of a mnemonic in table order: they are neighbours neither in the table nor in number.
  * Call with ISA_INVALID first, then with the last result; ISA_INVALID ends. */
 IsaForm isa_form_next(const char *mnemonic, IsaForm last);
+/* Does the form's id end with "_" and the suffix, capitals aside? `add.i16` names ADD_I16: so the
+ * disassembler tells apart forms that could hold the same operands. */
+bool isa_form_has_suffix(IsaForm form, const char *suffix, size_t length);
 /* The form whose id is `id` ("ADD_I16"), or ISA_INVALID. */
 IsaForm isa_form_by_id(const char *id);
 

@@ -231,3 +231,10 @@ IsaForm isa_form_by_id(const char *id) {
             return form;
     return ISA_INVALID;
 }
+
+bool isa_form_has_suffix(IsaForm form, const char *suffix, size_t length) {
+    const char *id = isa_form_info(form)->id;
+    size_t whole = strlen(id);
+    return whole > length + 1 && id[whole - length - 1] == '_' &&
+           strncasecmp(id + whole - length, suffix, length) == 0;
+}
