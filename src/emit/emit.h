@@ -8,9 +8,9 @@
  *   0x586E0  library and program where they do not fit below 0x50000; then data
  * The program and its cycle samples go behind the library if they fit below 0x50000.
  *
- * A program has two entries. "run": set up the tile, then for ever: host barrier (`sync 7`), all
- * steps. "run_sampled" is the same with a cycle sample before every step and one after the last.
- * While all tiles wait in the barrier the host reads outputs and writes inputs.
+ * A program has two entries. "run": set up the tile, then for ever: host barrier (`sync 7`: the
+ * host writes inputs), all steps, host barrier (it reads outputs). "run_sampled" is the same with a
+ * cycle sample before every step and one after the last.
  *
  * Order of use: emit_link, emit_space for the ranges that placement may use, emit_images.
  */
@@ -65,9 +65,9 @@ PlaceSpace emit_space(const EmitLibrary *library, const TileGraph *graph, uint32
 /* The space of a tile whose program fits below the host window: an upper bound for planning. */
 PlaceSpace emit_space_most(void);
 
-/* Exact cycles from the release of the host barrier, at a cycle congruent to `start` modulo 6, to
- * the tile's arrival at the next one; what the simulator runs. The first release after a start of
- * entry "run" is congruent to 0. */
+/* Exact cycles from the release of the opening barrier, at a cycle congruent to `start` modulo 6,
+ * to the tile's arrival at the closing one; what the simulator runs. The first release after a
+ * start of entry "run" is congruent to 0. */
 uint64_t emit_tile_cycles(const TileGraph *graph, uint32_t tile, bool sampled, unsigned start);
 /* Cycles of one sample in the program, from its first word to what follows. */
 uint64_t emit_sample_cycles(unsigned start);

@@ -53,6 +53,10 @@ static void put_call(Writer *writer, uint32_t target) {
     put(writer, (IsaInstr){.form = ISA_CALL, .operand = {REG_RETURN, (int32_t)target}});
 }
 
+static void put_host_barrier(Writer *writer) {
+    put(writer, (IsaInstr){.form = ISA_SYNC, .operand = {CHIP_SYNC_GS2H}});
+}
+
 /* As kernel/step.h promises: long scalars first, completed last. */
 static void put_arguments(Writer *writer, const KernelInterface *interface, const LowerCall *call) {
     int scalar_register = REG_FIRST + (int)interface->operand_count;
@@ -122,13 +126,14 @@ static void put_entry(Writer *writer, uint32_t tile, bool sampled) {
     writer->now = 0;
     put_call(writer, writer->library->start);
     uint32_t loop = here(writer);
-    put(writer, (IsaInstr){.form = ISA_SYNC, .operand = {CHIP_SYNC_GS2H}});
+    put_host_barrier(writer);
     put_mark(writer, begin, sampled, MARK_HEAD);
     for (uint32_t step = 0; step < writer->graph->steps.count; step++)
         number += put_step(writer, tile, step, sampled, number);
     begin = here(writer);
     if (sampled)
         put_sample(writer, number);
+    put_host_barrier(writer);
     put(writer, (IsaInstr){.form = ISA_BRI, .operand = {(int32_t)loop}});
     put_mark(writer, begin, sampled, MARK_END);
 }

@@ -8,6 +8,10 @@
  * tells worker 0 where a sample goes. */
 #define EMIT_SAMPLE_SLOT (CHIP_RUNTIME_BASE + 12)
 
+/* Idle cycles of the start-up, so that the first host barrier of entry "run" is reached at a
+ * multiple of 6 and worker 0's slot comes first in the run: predictions start there. */
+#define EMIT_START_PADDING 2
+
 /* Linked code starts on 16 bytes, so that the alignment of repeat bodies holds. */
 #define EMIT_LIBRARY_BASE ((uint32_t)(CHIP_LINK_REGION_BASE + 15) / 16 * 16)
 #define EMIT_DATA_BASE    ((uint32_t)CHIP_DATA_BASE)

@@ -34,8 +34,9 @@ static uint32_t step_words(const TileGraph *graph, uint32_t tile, uint32_t *step
     return words;
 }
 
-/* In both entries: call of the runtime, barrier, branch back. A sample: its address, the call. */
-enum { ENTRY_WORDS = 3, SAMPLE_WORDS = 2 };
+/* In both entries: call of the runtime, two barriers, branch back. A sample: its address, the call.
+ */
+enum { ENTRY_WORDS = 4, SAMPLE_WORDS = 2 };
 
 EmitLayout emit_layout(const EmitLibrary *library, const TileGraph *graph, uint32_t tile) {
     uint32_t steps, words = step_words(graph, tile, &steps);
@@ -91,5 +92,5 @@ uint64_t emit_tile_cycles(const TileGraph *graph, uint32_t tile, bool sampled, u
     }
     if (sampled)
         now += emit_sample_cycles((unsigned)(now % CHIP_WORKER_SLOTS));
-    return now + CHIP_SUP_TAKEN_BRANCH - start;
+    return now - start;
 }

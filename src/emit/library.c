@@ -22,7 +22,8 @@ static Status assemble_runtime(AsmObject **object, Diag *diag) {
     static const AsmDefine defines[] = {
         {"RUNTIME_END", CHIP_RUNTIME_END},         {"WORKER_BASE", CHIP_WORKER_SCRATCH_BASE},
         {"WORKER_STEP", CHIP_WORKER_SCRATCH_SIZE}, {"SAMPLE_SLOT", EMIT_SAMPLE_SLOT},
-        {"MUX_NEUTRAL", CHIP_MUX_NEUTRAL},         {"TEXCH_SYNCZONE_LOCAL", CHIP_SYNC_LOCAL}};
+        {"MUX_NEUTRAL", CHIP_MUX_NEUTRAL},         {"START_PADDING", EMIT_START_PADDING},
+        {"TEXCH_SYNCZONE_LOCAL", CHIP_SYNC_LOCAL}};
     AsmOptions options = {.defines = defines, .define_count = COUNT_OF(defines)};
     const EmbeddedFile *file = embed_find(tw_emit_sources, "runtime.S");
     return asm_assemble(file->name, file->bytes, file->size, &options, object, diag);

@@ -2,7 +2,7 @@
 // supervisor's stack pointer; nothing else survives.
 //
 // Symbols    RUNTIME_END, WORKER_BASE, WORKER_STEP, SAMPLE_SLOT: memory layout; MUX_NEUTRAL;
-//            TEXCH_SYNCZONE_LOCAL
+//            TEXCH_SYNCZONE_LOCAL; START_PADDING
 
     .section .text.runtime, "ax", @progbits
 
@@ -29,6 +29,9 @@ tilework_start:
     put $WORKER4_BASE, $m0
     add $m0, $m0, WORKER_STEP
     put $WORKER5_BASE, $m0
+    .rept START_PADDING
+    nop
+    .endr
     br $m10
     .size tilework_start, . - tilework_start
 

@@ -13,7 +13,7 @@ struct Device {
     const Package *package;
     Pool *pool;
     Machine *machine;
-    const char *entry; /* program that the tiles are in, NULL before the first invocation */
+    const char *entry; /* program whose closing barrier the tiles are in; NULL: of none */
 };
 
 static Status no_memory(Diag *diag) {
@@ -349,7 +349,7 @@ static Status run_machine_on(Device *device, Diag *diag) {
     return status;
 }
 
-/* Lets all tiles begin at the entry and run to their first host barrier. */
+/* Lets all tiles begin at the entry. */
 static Status start_entry(Device *device, const char *name, Diag *diag) {
     const Package *package = device->package;
     const PackageEntry *entry = NULL;
@@ -364,7 +364,7 @@ static Status start_entry(Device *device, const char *name, Diag *diag) {
         if (entry[tile].address != entry->address)
             machine_start_tile(device->machine, tile, entry[tile].address);
     device->entry = entry->name;
-    return run_machine_on(device, diag);
+    return STATUS_OK;
 }
 
 Status run_invoke(Device *device, const char *entry, RunResult *result, Diag *diag) {
@@ -372,6 +372,8 @@ Status run_invoke(Device *device, const char *entry, RunResult *result, Diag *di
     Status status = STATUS_OK;
     if (!device->entry || strcmp(device->entry, entry))
         status = start_entry(device, entry, diag);
+    if (!status)
+        status = run_machine_on(device, diag); /* to the opening barrier */
     if (status)
         return status;
     MachineTileCounters before = machine_counters(device->machine);

@@ -45,7 +45,7 @@ Status run_get(Device *device, const char *name, RunValues kind, void *values, u
 
 /* One invocation. */
 typedef struct RunResult {
-    uint64_t cycles; /* release of the host barrier … last tile's arrival at the next one */
+    uint64_t cycles; /* release of the opening barrier … last tile's arrival at the closing one */
     uint64_t bundles, instructions, supervisor; /* sums over tiles of this invocation */
     double seconds;                             /* host time of the simulation */
 } RunResult;
