@@ -183,8 +183,9 @@ typedef struct Packet {
     uint32_t offset, size;
     const Parsed *half[2]; /* [1] of a bundle only */
     IsaInstr instr[2];
-    bool pending;  /* its words are written when all labels are known */
-    uint32_t line; /* index of its AsmLine */
+    bool pending;   /* its words are written when all labels are known */
+    bool unchecked; /* .allow_invalid_repeat was in force */
+    uint32_t line;  /* index of its AsmLine */
 } Packet;
 
 /* Data that waits for labels. */

@@ -111,9 +111,10 @@ static void check_body(Assembler *a, Section *section, size_t index) {
 }
 
 void asm_check_repeats(Assembler *a, Section *section) {
-    for (size_t i = 0; i < section->packets.count && !a->allow_repeat; i++) {
-        IsaForm form = (IsaForm)section->packets.items[i].instr[0].form;
-        if (isa_form_info(form)->flags & ISA_F_REPEAT)
+    for (size_t i = 0; i < section->packets.count; i++) {
+        const Packet *packet = &section->packets.items[i];
+        IsaForm form = (IsaForm)packet->instr[0].form;
+        if (!packet->unchecked && (isa_form_info(form)->flags & ISA_F_REPEAT))
             check_body(a, section, i);
     }
 }

@@ -212,7 +212,8 @@ static void emit_packet(Assembler *a, const Parsed *first, const Parsed *second,
     const IsaFormInfo *info = isa_form_info((IsaForm)likely[0].form);
     Packet packet = {.size = second ? 8 : info->size,
                      .half = {keep(a, first), second ? keep(a, second) : NULL},
-                     .instr = {likely[0], likely[1]}};
+                     .instr = {likely[0], likely[1]},
+                     .unchecked = a->allow_repeat};
     if (!second && packet.size == 8 && section->size % 8) {
         asm_error(a, ERR_ASM_OPERANDS, first->place,
                   "%s must stand at a multiple of 8: use .align 8", info->mnemonic);
