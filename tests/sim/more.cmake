@@ -1,0 +1,14 @@
+# Elementary functions against MPFR.
+pkg_check_modules(MPFR REQUIRED IMPORTED_TARGET mpfr)
+add_executable(test_sim_elementary ${CMAKE_CURRENT_LIST_DIR}/mpfr_elementary.c)
+target_include_directories(test_sim_elementary PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+target_link_libraries(test_sim_elementary PRIVATE tw_sim PkgConfig::CMOCKA PkgConfig::MPFR m)
+tw_add_test(sim.elementary test_sim_elementary unit)
+
+# Programs of the tests are assembly text.
+foreach(target test_sim_values test_sim_control test_sim_timing test_sim_traps test_sim_machine
+               test_sim_threads test_sim_amp test_sim_random)
+  if(TARGET ${target})
+    target_link_libraries(${target} PRIVATE tw_asm)
+  endif()
+endforeach()
