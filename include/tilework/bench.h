@@ -1,0 +1,33 @@
+/* Measured workloads on generated data: compile, write and read back the package, run, check. */
+#pragma once
+
+#include "tilework/run.h"
+
+typedef struct TwBenchOptions {
+    uint32_t rows, inner, columns;
+    TwPrecision operand;
+    TwCompileOptions compile;
+    uint64_t seed;
+    double weight_sigma;      /* 0: 1/√inner */
+    const char *package_path; /* NULL: a temporary file */
+} TwBenchOptions;
+
+typedef struct TwBenchReport {
+    TwCompileReport compile;
+    TwPackage *package; /* what was run, read back from the file; NULL if it did not come so far */
+    uint64_t package_bytes;
+    TwRunReport run, sampled;
+    /* The output against the numeric twin (bit by bit) and the F64 reference. */
+    bool bit_exact;
+    uint64_t differing, nans;
+    double max_abs_error, rel_rms_error;
+    bool pass; /* bit_exact, and rel_rms_error at most TW_BENCH_MAX_RMS */
+} TwBenchReport;
+
+/* F16 accumulation over a few thousand inner elements stays well below this; a wrong formula or
+ * scale does not. */
+#define TW_BENCH_MAX_RMS 0.02
+
+/* A result that is wrong is no error of this function: look at `pass`. */
+TwStatus tw_bench_gemm(TwContext *context, const TwBenchOptions *options, TwBenchReport *report);
+void tw_bench_free(TwBenchReport *report);

@@ -1,0 +1,63 @@
+/* Graphs, weights, and their compilation into a package. */
+#pragma once
+
+#include "tilework/base.h"
+
+typedef struct TwGraph TwGraph;
+typedef struct TwWeights TwWeights;
+typedef struct TwPackage TwPackage;
+
+/* Graph text; docs/graph.md. `name` is what messages call it. */
+TwStatus tw_graph_read(TwContext *context, const char *path, TwGraph **graph);
+TwStatus tw_graph_parse(TwContext *context, const char *text, size_t size, const char *name,
+                        TwGraph **graph);
+/* "y" = input "x" [rows,inner] · parameter "w" [inner,columns]. */
+TwStatus tw_graph_gemm(TwContext *context, uint32_t rows, uint32_t inner, uint32_t columns,
+                       TwPrecision operand, TwGraph **graph);
+void tw_graph_free(TwGraph *graph);
+
+/* Values of all parameters of a graph. Each place is a SafeTensors file that is searched for every
+ * parameter, or "NAME=FILE.npy" or "NAME=FILE.safetensors[:TENSOR]" for one. The graph must outlive
+ * the weights. */
+TwStatus tw_weights_read(TwContext *context, const TwGraph *graph, const char *const *places,
+                         size_t count, TwWeights **weights);
+/* Gaussian-like values from a stream seeded by `seed` and each parameter's name, with standard
+ * deviation `sigma`, or, if that is 0, 1/√(inner dimension). docs/data.md defines them bit by bit.
+ */
+TwStatus tw_weights_generate(TwContext *context, const TwGraph *graph, uint64_t seed, double sigma,
+                             TwWeights **weights);
+void tw_weights_free(TwWeights *weights);
+
+typedef struct TwCompileOptions {
+    unsigned tiles;           /* at most 1472, which is meant by 0 */
+    unsigned max_copies;      /* resident copies of one parameter; 0: any number */
+    const char *const *grids; /* forced: "OP=ROWS,COLUMNS,INNER[,swapped]" */
+    size_t grid_count;
+    /* Where to write the text form of a pass's result, or NULL. */
+    FILE *plan, *lower, *place, *explanation;
+} TwCompileOptions;
+
+enum { TW_MAX_PASSES = 8 };
+
+typedef struct TwCompileReport {
+    uint64_t predicted_cycles;
+    double ideal_cycles; /* multiply-adds of the graph / (128 FP8, 64 F16) / tiles */
+    unsigned tiles;      /* that could be used */
+    unsigned tiles_used;
+    uint64_t candidates; /* plans that were priced */
+    uint64_t rejected;   /* of these, cheaper than the chosen one but without a placement */
+    double seconds;
+    unsigned pass_count;
+    const char *pass_names[TW_MAX_PASSES];
+    double pass_seconds[TW_MAX_PASSES];
+    /* If the graph does not fit (exit code 4): */
+    bool refused, proved;    /* else the search gave up undecided */
+    unsigned tile;           /* the fullest one of the nearest plan */
+    const char *memory;      /* what is short there: "total", "interleaved", "contiguous" */
+    uint64_t bytes_over;     /* by how much */
+    unsigned tiles_that_fit; /* the smallest number that does; 0: none */
+} TwCompileReport;
+
+/* report may be NULL; it is filled in as far as the passes came, also on failure. */
+TwStatus tw_compile(TwContext *context, const TwGraph *graph, const TwWeights *weights,
+                    const TwCompileOptions *options, TwPackage **package, TwCompileReport *report);

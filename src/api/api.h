@@ -1,0 +1,45 @@
+/* What the handles of the public interface hold. */
+#pragma once
+
+#include "base/diag.h"
+#include "base/pool.h"
+#include "graph/graph.h"
+#include "model/model.h"
+#include "pack/pack.h"
+#include "run/run.h"
+#include "tilework/tilework.h"
+
+struct TwContext {
+    Pool *pool;
+    Diag diag;
+};
+
+struct TwGraph {
+    Graph *graph;
+};
+
+struct TwWeights {
+    const Graph *graph;
+    ModelParameters parameters;
+};
+
+struct TwPackage {
+    Package *package;
+};
+
+struct TwDevice {
+    TwContext *context;
+    const Package *package;
+    Device *device;
+};
+
+TwStatus api_no_memory(TwContext *context);
+Precision api_precision(TwPrecision precision);
+TwPrecision api_public_precision(Precision precision);
+/* Takes over the package, also when there is no memory for the handle. */
+TwStatus api_wrap_package(TwContext *context, Package *package, TwPackage **handle);
+
+/* Runs `command` (found through PATH, no shell) on a file as the C preprocessor and reads what it
+ * writes; mem_free. Errors: ERR_CPP_START, ERR_CPP_FAILED. */
+Status api_preprocess(const char *source, const TwAssembleOptions *options, char **text,
+                      size_t *size, Diag *diag);

@@ -1,0 +1,137 @@
+#include "api/api.h"
+
+#include "asm/asm.h"
+#include "base/file.h"
+#include "isa/isa.h"
+
+#include <string.h>
+
+static TwStatus write_object(TwContext *context, const AsmObject *object, const char *path) {
+    uint8_t *bytes;
+    size_t size;
+    Status status = asm_elf_write(object, &bytes, &size, &context->diag);
+    if (status == STATUS_OK) {
+        status = file_write_atomic(path, bytes, size, &context->diag);
+        mem_free(bytes);
+    }
+    return (TwStatus)status;
+}
+
+static TwStatus print_listing(TwContext *context, const AsmObject *object, FILE *out) {
+    char *text = asm_listing(object);
+    if (!text)
+        return api_no_memory(context);
+    fputs(text, out);
+    mem_free(text);
+    return 0;
+}
+
+TwStatus tw_assemble(TwContext *context, const char *source, const char *object,
+                     const TwAssembleOptions *options) {
+    static const TwAssembleOptions none = {0};
+    options = options ? options : &none;
+    char *text;
+    size_t size;
+    Status status = options->preprocessor
+                        ? api_preprocess(source, options, &text, &size, &context->diag)
+                        : file_read(source, (uint8_t **)&text, &size, &context->diag);
+    if (status != STATUS_OK)
+        return (TwStatus)status;
+    AsmObject *assembled = NULL;
+    status = asm_assemble(source, text, size, NULL, &assembled, &context->diag);
+    TwStatus result = (TwStatus)status;
+    if (result == 0 && options->listing)
+        result = print_listing(context, assembled, options->listing);
+    if (result == 0)
+        result = write_object(context, assembled, object);
+    asm_object_free(assembled);
+    mem_free(text);
+    return result;
+}
+
+/* The name of the function that begins at an address, or NULL. */
+static const char *function_at(const Package *package, uint32_t tile, uint32_t address) {
+    PackageSource source = {0};
+    bool known = package_source(package, tile, address, &source);
+    return known && source.function && source.offset == 0 ? source.function : NULL;
+}
+
+/* One issue at words[0], which may belong to either context: bundles are the workers'. */
+static uint32_t print_issue(const uint32_t *words, size_t count, char text[2 * ISA_TEXT_SIZE]) {
+    IsaPacket packet;
+    if (words[0] & ISA_BUNDLE_BIT && isa_decode_packet(words, count, ISA_WORKER, &packet)) {
+        isa_disassemble_packet(&packet, ISA_WORKER, text);
+        return packet.size;
+    }
+    IsaInstr instr;
+    uint32_t size = isa_decode(words, count, &instr);
+    if (size)
+        isa_disassemble(&instr, isa_form_info((IsaForm)instr.form)->modes, text);
+    else
+        snprintf(text, 2 * ISA_TEXT_SIZE, ".long 0x%08x", words[0]);
+    return size ? size : 4;
+}
+
+static void print_code(const Package *package, const PackageSegment *segment, FILE *out) {
+    const PackageBlob *blob = &package->blobs.items[segment->blob];
+    for (uint32_t at = 0; at + 4 <= blob->size;) {
+        uint32_t words[2] = {0};
+        uint32_t left = MIN_OF(blob->size - at, (uint32_t)sizeof words);
+        memcpy(words, blob->bytes + at, left);
+        char text[2 * ISA_TEXT_SIZE];
+        uint32_t size = print_issue(words, left / 4, text);
+        const char *function = function_at(package, segment->tile, segment->address + at);
+        if (function)
+            fprintf(out, "%s:\n", function);
+        fprintf(out, "%05x  %08x", segment->address + at, words[0]);
+        if (size == 8)
+            fprintf(out, " %08x", words[1]);
+        fprintf(out, "%*s  %s\n", size == 8 ? 0 : 9, "", text);
+        at += size;
+    }
+}
+
+static TwStatus disassemble_package(TwContext *context, const char *path, unsigned tile,
+                                    FILE *out) {
+    Package *package;
+    Status status = package_read(path, &package, &context->diag);
+    if (status != STATUS_OK)
+        return (TwStatus)status;
+    if (tile >= package->tile_count) {
+        status = diag_error(&context->diag, ERR_CLI_NAME, (DiagPlace){.file = path, .tile = -1},
+                            "the package has tiles 0 to %u, not %u", package->tile_count - 1, tile);
+    } else {
+        uint32_t count, first = package_tile_segments(package, tile, &count);
+        for (uint32_t i = first; i < first + count; i++) {
+            const PackageSegment *segment = &package->segments.items[i];
+            if (segment->flags & PACKAGE_EXECUTE && segment->blob != PACKAGE_NONE)
+                print_code(package, segment, out);
+        }
+    }
+    package_free(package);
+    return (TwStatus)status;
+}
+
+static TwStatus disassemble_object(TwContext *context, const char *path, const uint8_t *bytes,
+                                   size_t size, FILE *out) {
+    AsmObject *object;
+    Status status = asm_elf_read(path, bytes, size, &object, &context->diag);
+    if (status != STATUS_OK)
+        return (TwStatus)status;
+    TwStatus result = print_listing(context, object, out);
+    asm_object_free(object);
+    return result;
+}
+
+TwStatus tw_disassemble(TwContext *context, const char *path, unsigned tile, FILE *out) {
+    static const char elf[] = "\177ELF";
+    FileMap map;
+    Status status = file_map(path, &map, &context->diag);
+    if (status != STATUS_OK)
+        return (TwStatus)status;
+    bool object = map.size >= 4 && memcmp(map.bytes, elf, 4) == 0;
+    TwStatus result = object ? disassemble_object(context, path, map.bytes, map.size, out)
+                             : disassemble_package(context, path, tile, out);
+    file_unmap(&map);
+    return result;
+}

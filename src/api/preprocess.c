@@ -1,0 +1,163 @@
+/* Runs a C preprocessor on a source file: a child process without a shell. */
+#include "api/api.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+typedef VEC(char) Text;
+typedef VEC(char *) Arguments;
+
+static Status no_memory(Diag *diag) {
+    return diag_error(diag, ERR_NO_MEMORY, DIAG_NOWHERE, "no memory left for the source");
+}
+
+static bool add(Arguments *arguments, Arena *arena, const char *prefix, const char *text) {
+    char *argument = arena_printf(arena, "%s%s", prefix, text);
+    return argument && vec_push(arguments, argument);
+}
+
+/* COMMAND -x assembler-with-cpp -undef -DNAME… -IFOLDER… -- SOURCE, the source as a path that
+ * cannot be taken for an option. */
+static bool make_arguments(const char *source, const TwAssembleOptions *options,
+                           Arguments *arguments, Arena *arena) {
+    bool done = add(arguments, arena, "", options->preprocessor) &&
+                add(arguments, arena, "", "-x") &&
+                add(arguments, arena, "", "assembler-with-cpp") &&
+                add(arguments, arena, "", "-undef"); /* `linux` and `unix` are plain words */
+    for (size_t i = 0; i < options->define_count && done; i++)
+        done = add(arguments, arena, "-D", options->defines[i]);
+    for (size_t i = 0; i < options->include_count && done; i++)
+        done = add(arguments, arena, "-I", options->includes[i]);
+    return done && add(arguments, arena, source[0] == '-' ? "./" : "", source) &&
+           vec_push(arguments, NULL);
+}
+
+/* Reads both pipes to their ends. */
+static bool read_pipes(const int pipes[2], Text texts[2]) {
+    struct pollfd open[2] = {{.fd = pipes[0], .events = POLLIN},
+                             {.fd = pipes[1], .events = POLLIN}};
+    while (open[0].fd >= 0 || open[1].fd >= 0) {
+        if (poll(open, 2, -1) < 0 && errno != EINTR)
+            return false;
+        for (int i = 0; i < 2; i++) {
+            if (open[i].fd < 0 || !(open[i].revents & (POLLIN | POLLHUP | POLLERR)))
+                continue;
+            if (!vec_reserve(&texts[i], 65536))
+                return false;
+            ssize_t got = read(open[i].fd, texts[i].items + texts[i].count,
+                               texts[i].capacity - texts[i].count);
+            if (got > 0)
+                texts[i].count += (size_t)got;
+            else if (got == 0 || errno != EINTR)
+                open[i].fd = -1;
+        }
+    }
+    return true;
+}
+
+/* Starts the command with its output and error output in pipes. Returns an error number. */
+static int start(Arguments *arguments, int outputs[2], pid_t *child) {
+    int out[2], err[2];
+    if (pipe2(out, O_CLOEXEC) != 0)
+        return errno;
+    if (pipe2(err, O_CLOEXEC) != 0) {
+        int number = errno;
+        close(out[0]);
+        close(out[1]);
+        return number;
+    }
+    posix_spawn_file_actions_t actions;
+    int number = posix_spawn_file_actions_init(&actions);
+    if (number == 0) {
+        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+        posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
+        posix_spawn_file_actions_adddup2(&actions, err[1], STDERR_FILENO);
+        number =
+            posix_spawnp(child, arguments->items[0], &actions, NULL, arguments->items, environ);
+        posix_spawn_file_actions_destroy(&actions);
+    }
+    close(out[1]);
+    close(err[1]);
+    outputs[0] = out[0];
+    outputs[1] = err[0];
+    if (number) {
+        close(out[0]);
+        close(err[0]);
+    }
+    return number;
+}
+
+/* The child's error output as notes, its first lines. */
+static void note_lines(Diag *diag, const Text *text) {
+    enum { MOST = 20 };
+    size_t at = 0;
+    for (int line = 0; line < MOST && at < text->count; line++) {
+        const char *start_of_line = text->items + at;
+        const char *end = memchr(start_of_line, '\n', text->count - at);
+        size_t length = end ? (size_t)(end - start_of_line) : text->count - at;
+        diag_note(diag, "%.*s", (int)MIN_OF(length, (size_t)1000), start_of_line);
+        at += length + 1;
+    }
+}
+
+static Status finish(const char *source, const TwAssembleOptions *options, int state,
+                     const Text *errors, Diag *diag) {
+    DiagPlace place = {.file = source, .tile = -1};
+    if (WIFEXITED(state) && WEXITSTATUS(state) == 0)
+        return STATUS_OK;
+    if (WIFSIGNALED(state))
+        diag_error(diag, ERR_CPP_FAILED, place, "%s was ended by signal %d", options->preprocessor,
+                   WTERMSIG(state));
+    else if (WEXITSTATUS(state) == 127 && errors->count == 0)
+        return diag_error(diag, ERR_CPP_START, place, "cannot run %s", options->preprocessor);
+    else
+        diag_error(diag, ERR_CPP_FAILED, place, "%s ended with code %d", options->preprocessor,
+                   WEXITSTATUS(state));
+    note_lines(diag, errors);
+    return ERR_CPP_FAILED;
+}
+
+Status api_preprocess(const char *source, const TwAssembleOptions *options, char **text,
+                      size_t *size, Diag *diag) {
+    Arguments arguments = {0};
+    Arena arena = {0};
+    Text texts[2] = {0};
+    int outputs[2], state = 0;
+    pid_t child;
+    Status status = STATUS_OK;
+    if (!make_arguments(source, options, &arguments, &arena)) {
+        status = no_memory(diag);
+    } else {
+        int number = start(&arguments, outputs, &child);
+        if (number) {
+            status =
+                diag_error(diag, ERR_CPP_START, (DiagPlace){.file = source, .tile = -1},
+                           "cannot run %s: %s", options->preprocessor, strerrordesc_np(number));
+        } else {
+            bool read = read_pipes(outputs, texts);
+            close(outputs[0]);
+            close(outputs[1]);
+            while (waitpid(child, &state, 0) < 0 && errno == EINTR)
+                continue;
+            status = read ? finish(source, options, state, &texts[1], diag) : no_memory(diag);
+        }
+    }
+    vec_free(&arguments);
+    arena_free(&arena);
+    vec_free(&texts[1]);
+    if (status == STATUS_OK) {
+        *text = texts[0].items;
+        *size = texts[0].count;
+    } else {
+        vec_free(&texts[0]);
+    }
+    return status;
+}
