@@ -54,6 +54,7 @@ static Status choose(Compiler *compiler) {
     double since = clock_seconds();
     Status status = plan_search(compiler->graph, &compiler->options->plan, &search, compiler->diag);
     count_time(&result->seconds[COMPILE_PLAN], &since);
+    result->candidates = search.grids;
     Selection selection = {0};
     if (!status)
         status = select_candidate(&search, compiler->pool, result->seconds, &selection,
@@ -61,7 +62,6 @@ static Status choose(Compiler *compiler) {
     if (!status && selection.chosen == search.count) {
         status = refuse(&search, &selection, compiler->pool, &result->refusal, compiler->diag);
     } else if (!status) {
-        result->candidates = search.grids;
         result->rejected = selection.chosen;
         compiler->explanation = explain(&search, selection.chosen);
         if (!compiler->explanation)

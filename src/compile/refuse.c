@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 static uint32_t tiles_of(const PlanCandidate *candidate) {
     return candidate->gemm.rows * candidate->gemm.columns;
@@ -49,15 +50,21 @@ static const char *orientation(const PlanCandidate *candidate) {
     return candidate->gemm.swapped ? "swapped" : "normal";
 }
 
+static const char *memory_text(const char *memory) {
+    if (strcmp(memory, "interleaved") == 0)
+        return "interleaved memory";
+    return strcmp(memory, "total") == 0 ? "memory of both classes together" : "memory in one piece";
+}
+
 static Status report(const PlanSearch *search, const CompileRefusal *refusal,
                      const Selection *selection, Diag *diag) {
     const PlanCandidate *nearest = &selection->nearest;
     DiagPlace place = {.tile = (int32_t)refusal->tile};
     Status code = refusal->proved ? ERR_COMPILE_PROVED : ERR_COMPILE_NOT_FOUND;
     diag_error(diag, code, place,
-               "the graph does not fit on %u tiles: %" PRIu64 " bytes over in %s memory, %s",
-               search->options.tiles, refusal->bytes_over, refusal->memory,
-               refusal->proved ? "proved" : "not proved (a placement gave up)");
+               "the graph does not fit on %u tiles: the tile lacks %" PRIu64 " bytes of %s, %s",
+               search->options.tiles, refusal->bytes_over, memory_text(refusal->memory),
+               refusal->proved ? "proved" : "not proved: a placement gave up");
     diag_note(diag, "%" PRIu64 " grids were tried, %s", search->grids,
               search->options.force_count ? "the one that was forced" : "all that there are");
     diag_note(diag,

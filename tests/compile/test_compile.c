@@ -313,7 +313,7 @@ static void test_refusals_are_exact(void **state) {
     uint64_t seed = 314159;
     print_message("seed %llu\n", (unsigned long long)seed);
     Random random = random_seed(seed);
-    int rounds = getenv("TW_TEST_ALL") ? 500 : 40, fitting = 0;
+    int rounds = getenv("TW_TEST_ALL") ? 500 : 30, fitting = 0;
     for (int round = 0; round < rounds; round++) {
         bool f8 = below(&random, 2);
         uint32_t tiles = 1 + below(&random, 8);
@@ -356,7 +356,7 @@ static void test_no_memory(void **state) {
     assert_int_equal(compile_graph(graph, parameters, &options, NULL, &result, NULL), STATUS_OK);
     package_free(result.package);
     uint64_t allocations = mem_fail_after(0);
-    uint64_t step = getenv("TW_TEST_ALL") ? 1 : MAX_OF(UINT64_C(1), allocations / 300);
+    uint64_t step = getenv("TW_TEST_ALL") ? 1 : MAX_OF(UINT64_C(1), allocations / 120);
     for (uint64_t n = 1; n <= allocations; n += step) {
         mem_fail_after(n);
         Status status = compile_graph(graph, parameters, &options, NULL, &result, NULL);
