@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
-static void count_time(double *seconds, double *since) {
+void count_time(double *seconds, double *since) {
     double now = clock_seconds();
     *seconds += now - *since;
     *since = now;

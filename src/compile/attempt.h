@@ -5,6 +5,9 @@
 #include "emit/emit.h"
 #include "place/tiles.h"
 
+/* Adds the time since *since to *seconds, and sets *since to now. */
+void count_time(double *seconds, double *since);
+
 /* All that exists once a plan is placed. */
 typedef struct Attempt {
     Plan plan;

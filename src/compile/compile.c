@@ -27,12 +27,6 @@ static Status no_memory(const Compiler *compiler) {
     return diag_error(compiler->diag, ERR_NO_MEMORY, DIAG_NOWHERE, "compiling a graph");
 }
 
-static void count_time(double *seconds, double *since) {
-    double now = clock_seconds();
-    *seconds += now - *since;
-    *since = now;
-}
-
 /* plan_explain as a string for mem_free; NULL without memory. */
 static char *explain(const PlanSearch *search, size_t chosen) {
     char *text = NULL;

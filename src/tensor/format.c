@@ -89,7 +89,7 @@ static Status check_strides(const Format *format, Diag *diag) {
     uint64_t below = 1, shards = 1;
     for (uint32_t i = 0; i < digits.count; i++) {
         const AxisTiling *tiling = &format->axes[digits.axis[i]];
-        if (tiling->stride == 0 || tiling->stride % below != 0)
+        if (tiling->stride % below != 0)
             return diag_error(diag, ERR_FORMAT_TILES, DIAG_NOWHERE,
                               "axis %u has stride %u, which is no multiple of %llu", tiling->axis,
                               tiling->stride, (unsigned long long)below);
@@ -110,15 +110,16 @@ static Status check_axis(const Format *format, const Shape *shape, uint32_t i, D
     bool good = tiling->axis < shape->rank && tiling->partitions > 0 && tiling->groups > 0 &&
                 tiling->partitions % tiling->groups == 0 && tiling->block > 0 &&
                 tiling->padding > 0 && tiling->padding % tiling->block == 0 &&
-                tiling->shard_padding > 0 && shape->dims[tiling->axis] % tiling->groups == 0;
+                tiling->shard_padding > 0 && tiling->stride > 0 &&
+                shape->dims[tiling->axis] % tiling->groups == 0;
     for (uint32_t j = 0; good && j < i; j++)
         good = format->axes[j].axis != tiling->axis;
     if (!good)
         return diag_error(diag, ERR_FORMAT_AXIS, DIAG_NOWHERE,
                           "the tiling of axis %u does not suit the shape: %u parts in %u groups, "
-                          "block %u, padding %u, shard padding %u",
+                          "block %u, padding %u, shard padding %u, stride %u",
                           tiling->axis, tiling->partitions, tiling->groups, tiling->block,
-                          tiling->padding, tiling->shard_padding);
+                          tiling->padding, tiling->shard_padding, tiling->stride);
     uint64_t extent = shape->dims[tiling->axis];
     if (extent + ((uint64_t)tiling->padding + tiling->shard_padding) * tiling->partitions >
         UINT32_MAX)
@@ -155,6 +156,22 @@ static Status check_order(const Format *format, const Shape *shape, Diag *diag) 
     return STATUS_OK;
 }
 
+/* All byte counts of the format fit 63 bits. */
+static Status check_total(const Format *format, const Shape *shape, Diag *diag) {
+    uint64_t widths[SHAPE_MAX_RANK], bytes = precision_bytes(format->precision);
+    bool fits = checked_mul(bytes, format->replicas, &bytes);
+    for (uint32_t i = 0; i < shape->rank; i++)
+        widths[i] = shape->dims[i];
+    for (uint32_t i = 0; i < format->axis_count; i++)
+        widths[format->axes[i].axis] =
+            axis_total(&format->axes[i], shape->dims[format->axes[i].axis]);
+    for (uint32_t i = 0; i < shape->rank && fits; i++)
+        fits = checked_mul(bytes, widths[i], &bytes) && bytes <= INT64_MAX;
+    return fits ? STATUS_OK
+                : diag_error(diag, ERR_FORMAT_AXIS, DIAG_NOWHERE,
+                             "all copies with their padding take more than 2^63 bytes");
+}
+
 Status format_check(const Format *format, const Shape *shape, Diag *diag) {
     if (format->axis_count > SHAPE_MAX_RANK || format->tile_count == 0 || format->replicas == 0 ||
         format->tile_count > UINT32_MAX - format->first_tile)
@@ -170,6 +187,8 @@ Status format_check(const Format *format, const Shape *shape, Diag *diag) {
             return status;
     }
     Status status = check_strides(format, diag);
+    if (!status)
+        status = check_total(format, shape, diag);
     return status ? status : check_order(format, shape, diag);
 }
 

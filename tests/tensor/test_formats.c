@@ -225,6 +225,16 @@ static void test_refused(void **state) {
     format.axes[0].shard_padding = UINT32_MAX;
     assert_int_equal(format_check(&format, &shape, &diag), ERR_FORMAT_AXIS);
     format = sound();
+    format.axis_count = 1;
+    format.axes[0] = axis_tiling(0, 1, 1, 0); /* a stride of 0 divides, even where nothing is cut */
+    assert_int_equal(format_check(&format, &shape, &diag), ERR_FORMAT_AXIS);
+    format = sound();
+    format.axes[0].block = format.axes[0].padding = 1U << 29;
+    format.axes[1].block = format.axes[1].padding = 1U << 30;
+    format.replicas = 1U << 27;
+    format.tile_count = 6U << 27; /* 2^66 bytes and more */
+    assert_int_equal(format_check(&format, &shape, &diag), ERR_FORMAT_AXIS);
+    format = sound();
     format.axes[1].block = format.axes[1].padding = 8;
     assert_int_equal(format_check(&format, &shape, &diag), ERR_FORMAT_ORDER);
     format = sound();
