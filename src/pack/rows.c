@@ -156,7 +156,7 @@ static void tiles_get(const Package *package, size_t row, Value *values, char *s
 }
 static Status tiles_load(Loader *loader, const Value *values) {
     Package *package = loader->package;
-    uint32_t tile, program;
+    uint32_t tile = 0, program = 0;
     Status status = load_u32(loader, &values[0], &tile);
     status = THEN(status, load_u32(loader, &values[1], &program));
     if (status)
