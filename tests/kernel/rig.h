@@ -19,6 +19,10 @@ enum {
     RIG_DATA = 0x5C000,  /* operands lie from here on */
     RIG_DATA_BYTES = CHIP_TILE_MEM_END - RIG_DATA,
     RIG_TIMES = 0x58000, /* words that the program writes */
+    /* Cycles of the program from a call's last argument to the call, and from the instruction after
+     * the return to the next call's delay. */
+    RIG_CALL_LEAD = 2 + CHIP_SUP_RESULT_LATENCY,
+    RIG_CALL_TRAIL = 2 + CHIP_SUP_RESULT_LATENCY,
 };
 
 /* One call: where its operands are. */
@@ -152,7 +156,7 @@ static inline uint32_t rig_word(Rig *rig, uint32_t address) {
 static inline uint64_t rig_cycles(Rig *rig, size_t i, unsigned *start) {
     uint32_t before = rig_word(rig, RIG_TIMES + (uint32_t)(8 * i));
     uint32_t after = rig_word(rig, RIG_TIMES + (uint32_t)(8 * i) + 4);
-    uint32_t call = before + CHIP_SUP_RESULT_LATENCY + 1; /* behind the store of `before` */
+    uint32_t call = before + RIG_CALL_LEAD - 1;
     *start = call % CHIP_WORKER_SLOTS;
     return after - call;
 }
