@@ -10,15 +10,16 @@
 //            $m11 stack (8 bytes below it are used)
 // Numerics   per row and panel: partial F16 -> F32, four AMP instructions, result rounded to F16
 //
-// Symbols    ROWS 1 ... 6143; PANELS, GROUPS >= 1; FP8, ACCUMULATE, WIDE 0 or 1; TAMP_F16V4_E4_P0 ... P3 and
-//            TEXCH_SYNCZONE_LOCAL as in the SDK's headers
+// Symbols    ROWS 1 ... 6143; PANELS, GROUPS >= 1; FP8, ACCUMULATE, WIDE 0 or 1;
+//            TAMP_F16V4_E4_P0 ... P3 and TEXCH_SYNCZONE_LOCAL as in the SDK's headers
 //
 // Structure. The supervisor loads one block of right into the coefficients, launches the workers,
 // joins, loads the next. Worker w owns QUOTIENT + (w < REST) consecutive rows. The AMP pipeline
 // takes the partials of one row while it multiplies the row before and gives back the results of
 // the one before that. It is never drained between panels: the last row of a launch takes in the
 // partials of row 0 for the next launch, whose first row gives back the results of the last row of
-// this one. Registers and accumulators survive between launches.
+// this one. Registers and accumulators survive between launches, as the kernels of poplibs and
+// ipu-stack rely on too.
 //
 // A worker's accesses form one stream, four bundles a row. With bundle 0 as the first of a launch,
 // n = 4 * rows and position p = chunk p % 4 (8 bytes) of row p / 4 (from n on: of the next launch),
@@ -119,9 +120,11 @@
 
     .macro ACCESS load, phase, out, partial, stride, s0, s1, s2
     .if \load
-    AMP \phase, \out, $a0:1, \partial, ld2xst64pace $a0:3, \out, $m2:3+=, \stride, (\s0) + 4 * (\s1) + 16 * (\s2)
+    .set SELECT, (\s0) + 4 * (\s1) + 16 * (\s2)
+    AMP \phase, \out, $a0:1, \partial, ld2xst64pace $a0:3, \out, $m2:3+=, \stride, SELECT
     .else
-    AMP \phase, \out, $a0:1, \partial, ldst64pace $a0:1, \out, $m2:3+=, \stride, (\s0) + 4 * (\s2)
+    .set SELECT, (\s0) + 4 * (\s2)
+    AMP \phase, \out, $a0:1, \partial, ldst64pace $a0:1, \out, $m2:3+=, \stride, SELECT
     .endif
     .endm
 
