@@ -274,11 +274,83 @@ static void test_kinds(void **state) {
     case_free(&c);
 }
 
+/* Scalars of two words, and kernels above the host window: values and cycles stay right. */
+static void test_long_arguments(void **state) {
+    (void)state;
+    Case c;
+    case_create(&c, (Problem){24, 64, 32, "f8f143(s=-4)", 2});
+    Fixture *f = &c.fixture;
+    for (size_t i = 0; i < f->tiles.calls.count; i++)
+        f->tiles.calls.items[i].scalars[0] = 1 << 26 | (-8 & 63); /* six bits are used */
+    KernelSpec filler = f->tiles.specs.items[0], last = filler;
+    for (filler.gemm.rows = 101; f->tiles.specs.count < 40; filler.gemm.rows++)
+        assert_true(vec_push(&f->tiles.specs, filler));
+    assert_true(vec_push(&f->tiles.specs, last)); /* the same kernel once more, at the end */
+    f->tiles.specs.items[0].gemm.rows = 100;
+    for (size_t i = 0; i < f->tiles.calls.count; i++)
+        if (f->tiles.calls.items[i].spec == 0)
+            f->tiles.calls.items[i].spec = (uint32_t)f->tiles.specs.count - 1;
+    package_free(c.package);
+    emit_images_free(&f->images);
+    emit_library_free(&f->library);
+    place_map_free(&f->places);
+    Diag diag = {0};
+    fixture_expect(emit_link(&f->tiles, &f->library, &diag), &diag);
+    for (uint32_t tile = 0; tile < f->tiles.tiles; tile++)
+        f->spaces[tile] = emit_space(&f->library, &f->tiles, tile);
+    fixture_expect(place_tiles(&f->tiles, f->spaces, NULL, &f->places, &diag), &diag);
+    fixture_expect(emit_images(&f->library, &f->tiles, &f->places, &f->images, &diag), &diag);
+    assert_true(f->library.kernel[f->tiles.specs.count - 1] > CHIP_DATA_BASE);
+    c.package = fixture_package(f);
+    fixture_finish(c.package);
+    fixture_expect(package_verify(c.package, &diag), &diag);
+
+    Device *device = open_device(&c, NULL);
+    set_inputs(device, &c);
+    RunResult result = invoke(device, EMIT_RUN);
+    expect_output(device, &c);
+    expect_cycles(device, &c, false, result.cycles);
+    run_close(device);
+    case_free(&c);
+}
+
+/* Each allocation may fail. */
+static void test_memory(void **state) {
+    (void)state;
+    Case c;
+    case_create(&c, (Problem){4, 16, 16, "f16", 1});
+    Status status = ERR_NO_MEMORY;
+    for (uint64_t n = 1; status; n++) {
+        Device *device;
+        RunResult result;
+        float y[64];
+        uint32_t *samples = NULL, count;
+        Diag diag = {0};
+        mem_fail_after(n);
+        status = run_open(c.package, NULL, NULL, &device, &diag);
+        if (!status)
+            status = run_set(device, "x", RUN_F32, c.x, 64, &diag);
+        if (!status)
+            status = run_invoke(device, EMIT_RUN, &result, &diag);
+        if (!status)
+            status = run_get(device, "y", RUN_F32, y, 64, &diag);
+        if (!status)
+            status = run_samples(device, 0, &samples, &count, &diag);
+        mem_fail_after(0);
+        assert_true(status == STATUS_OK || status == ERR_NO_MEMORY);
+        mem_free(samples);
+        run_close(device);
+        diag_free(&diag);
+    }
+    case_free(&c);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values),    cmocka_unit_test(test_samples),
         cmocka_unit_test(test_bad_calls), cmocka_unit_test(test_trap),
-        cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_kinds),     cmocka_unit_test(test_long_arguments),
+        cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
