@@ -57,8 +57,7 @@ static void find_repeat(Context *context) {
         return;
     uint32_t base = context->granule << GRANULE_BITS;
     if (context->repeat_first - base < GRANULE_BYTES)
-        context->repeat_begin_packet =
-            &context->code->packet[(context->repeat_first - base) / 4];
+        context->repeat_begin_packet = &context->code->packet[(context->repeat_first - base) / 4];
     if (context->repeat_end - base - 1 < GRANULE_BYTES)
         context->repeat_end_packet = &context->code->packet[(context->repeat_end - base) / 4];
 }
@@ -145,7 +144,8 @@ static void raise_invalid(Context *context, const Packet *packet) {
     if (packet->shape == SHAPE_SUPERVISOR)
         trap_raise(context, ERR_SIM_MODE, 0, "a worker executes a supervisor instruction");
     else if (packet->main.imm == ERR_SIM_WRITE_OVERLAP)
-        trap_raise(context, ERR_SIM_WRITE_OVERLAP, 0, "both halves of the bundle write one register");
+        trap_raise(context, ERR_SIM_WRITE_OVERLAP, 0,
+                   "both halves of the bundle write one register");
     else
         trap_raise(context, ERR_SIM_WORD, 0, "0x%08X (next 0x%08X) is no instruction", words[0],
                    words[1]);

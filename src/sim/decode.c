@@ -128,8 +128,9 @@ void decode_packet(Packet *packet, const uint32_t *words, size_t count) {
         const IsaFormInfo *info = isa_form_info((IsaForm)isa.aux.form);
         aux_half = instr_registers(&isa.aux, info);
         decode_half(&packet->aux, &isa.aux, info);
-        packet->shape = isa.main.form ? (uint8_t)bundle_shape(main_half, aux_half, &packet->main.imm)
-                                      : SHAPE_AUX;
+        packet->shape = isa.main.form
+                            ? (uint8_t)bundle_shape(main_half, aux_half, &packet->main.imm)
+                            : SHAPE_AUX;
     }
     packet->reads = (uint16_t)(main_half.main_read & 0xFFF);
     /* Of a bundle, which no supervisor runs: the arithmetic registers (execute_crossed). */

@@ -48,7 +48,9 @@ static Pair scale(Pair a, int exponent) {
     return (Pair){ldexp(a.high, exponent), ldexp(a.low, exponent)};
 }
 
-static double to_odd(Pair a) { return round_to_odd(a.high, a.low); }
+static double to_odd(Pair a) {
+    return round_to_odd(a.high, a.low);
+}
 
 /* e^r - 1 for |r| <= ln(2) / 2, by Horner's rule; r^24 / 25! is below 2^-110. */
 static Pair small_expm1(Pair r) {
@@ -102,8 +104,8 @@ double elementary_exp2(double x) {
     return to_odd(scale(value, (int)whole));
 }
 
-/* x = fraction * 2^exponent, fraction in [sqrt(1/2), sqrt(2)): the logarithm of the fraction, by the
- * series 2 (s + s^3 / 3 + …) of s = (fraction - 1) / (fraction + 1), |s| < 0.172. */
+/* x = fraction * 2^exponent, fraction in [sqrt(1/2), sqrt(2)): the logarithm of the fraction, by
+ * the series 2 (s + s^3 / 3 + …) of s = (fraction - 1) / (fraction + 1), |s| < 0.172. */
 static Pair fraction_log(double x, int *exponent) {
     double fraction = frexp(x, exponent);
     if (fraction < 0x1.6a09e667f3bcdp-1) {

@@ -6,7 +6,7 @@
 #include "num/exact.h"
 #include "sim/rounding.h"
 
-#define SET      8u /* units of a set */
+#define SET 8u /* units of a set */
 
 static inline F16 lane16(const Context *c, unsigned r, unsigned i) {
     return (F16)(c->a[r + i / 2] >> 16 * (i % 2));
@@ -50,8 +50,8 @@ ACCUMULATE(f32v4sqacc, 4, lane_f32, fmaf(x, x, sum))
 #define MAC(name, lanes)                                                                           \
     static void name(Context *c, const Half *h) {                                                  \
         for (unsigned i = 0; i < (lanes); i++)                                                     \
-            c->compute[i] = canonical(                                                             \
-                fmaf(lane_f32(c, h->r[0], i), lane_f32(c, h->r[1], i), c->compute[i]));            \
+            c->compute[i] =                                                                        \
+                canonical(fmaf(lane_f32(c, h->r[0], i), lane_f32(c, h->r[1], i), c->compute[i]));  \
     }
 MAC(f32mac, 1)
 MAC(f32v2mac, 2)
@@ -75,8 +75,7 @@ CMAC(f16v4cmac, 2)
 static void f32v2axpy(Context *c, const Half *h) {
     float old[2] = {c->compute[0], c->compute[1]}, factor = f32_from_bits(c->tas);
     for (unsigned i = 0; i < 2; i++)
-        c->compute[i] =
-            canonical(fmaf(factor, lane_f32(c, h->r[1], i), lane_f32(c, h->r[2], i)));
+        c->compute[i] = canonical(fmaf(factor, lane_f32(c, h->r[1], i), lane_f32(c, h->r[2], i)));
     set_f32(c, h->r[0], old, 2);
 }
 
@@ -85,8 +84,8 @@ static void f16v4mix(Context *c, const Half *h) {
     for (unsigned i = 0; i < 4; i++)
         old[i] = round_f16_out(c, c->compute[i]);
     for (unsigned i = 0; i < 4; i++)
-        c->compute[i] = f16_mix((F16)c->tas, lane16(c, h->r[1], i), (F16)(c->tas >> 16),
-                                lane16(c, h->r[2], i));
+        c->compute[i] =
+            f16_mix((F16)c->tas, lane16(c, h->r[1], i), (F16)(c->tas >> 16), lane16(c, h->r[2], i));
     set_halves(c, h->r[0], old, 4);
 }
 
@@ -315,8 +314,12 @@ static void amp_v4(Context *c, const Half *h, bool f8) {
         d[i] = round_f16_out(c, out[i]);
     set_halves(c, h->r[0], d, 4);
 }
-static void f16v4hihov4amp(Context *c, const Half *h) { amp_v4(c, h, false); }
-static void f8v8hihov4amp(Context *c, const Half *h) { amp_v4(c, h, true); }
+static void f16v4hihov4amp(Context *c, const Half *h) {
+    amp_v4(c, h, false);
+}
+static void f8v8hihov4amp(Context *c, const Half *h) {
+    amp_v4(c, h, true);
+}
 
 /* Eight-channel forms: IN and OUT say whether partials and results are F16 or F32. */
 #define AMP_SET0(name, value_in, set_out)                                                          \
@@ -329,7 +332,9 @@ static void results_f16(Context *c, unsigned r, const float out[2]) {
     F16 d[2] = {round_f16_out(c, out[0]), round_f16_out(c, out[1])};
     set_halves(c, r, d, 2);
 }
-static void results_f32(Context *c, unsigned r, const float out[2]) { set_f32(c, r, out, 2); }
+static void results_f32(Context *c, unsigned r, const float out[2]) {
+    set_f32(c, r, out, 2);
+}
 AMP_SET0(f16v4hihoamp, lane_half, results_f16)
 AMP_SET0(f16v4sihoamp, lane_f32, results_f16)
 AMP_SET0(f16v4sisoamp, lane_f32, results_f32)
@@ -356,8 +361,12 @@ static void amp_f32(Context *c, const Half *h, unsigned sets) {
         shift_set(c->shift + moving * SET, units, out, in);
     set_f32(c, h->r[0], out, 2);
 }
-static void f32sisoamp(Context *c, const Half *h) { amp_f32(c, h, 1); }
-static void f32sisov2amp(Context *c, const Half *h) { amp_f32(c, h, 2); }
+static void f32sisoamp(Context *c, const Half *h) {
+    amp_f32(c, h, 1);
+}
+static void f32sisov2amp(Context *c, const Half *h) {
+    amp_f32(c, h, 2);
+}
 
 /* SLIC ------------------------------------------------------------------------------------------*/
 

@@ -1,14 +1,18 @@
 /* Semantics of floating-point lane instructions: arithmetic, comparisons, conversions, elementary
- * functions, random values. Results round once; by the fast way where $FP_CTL asks for nearest even,
- * else from exact values. */
+ * functions, random values. Results round once; by the fast way where $FP_CTL asks for nearest
+ * even, else from exact values. */
 #include "num/exact.h"
 #include "sim/elementary.h"
 #include "sim/rounding.h"
 
 /* Lanes ----------------------------------------------------------------------------------------*/
 
-static inline F16 half_of(uint32_t word, unsigned lane) { return (F16)(word >> 16 * lane); }
-static inline uint32_t halves(F16 low, F16 high) { return low | (uint32_t)high << 16; }
+static inline F16 half_of(uint32_t word, unsigned lane) {
+    return (F16)(word >> 16 * lane);
+}
+static inline uint32_t halves(F16 low, F16 high) {
+    return low | (uint32_t)high << 16;
+}
 
 /* Lane i of the F16 vector that begins at a register. */
 static inline F16 lane16(const Context *c, unsigned r, unsigned i) {
@@ -52,9 +56,8 @@ static inline void set_halves(Context *c, unsigned r, const F16 *lanes, unsigned
         uint32_t d[lanes];                                                                         \
         for (unsigned i = 0; i < (lanes); i++) {                                                   \
             float x = lane_f32(c, h->r[1], which(i)), y = lane_f32(c, h->r[2], i);                 \
-            d[i] = __builtin_expect(c->plain_rounding, 1)                                          \
-                       ? round_f32(c, expression, x, y)                                            \
-                       : round_f32_exact(c, exact, x, y);                                          \
+            d[i] = __builtin_expect(c->plain_rounding, 1) ? round_f32(c, expression, x, y)         \
+                                                          : round_f32_exact(c, exact, x, y);       \
         }                                                                                          \
         for (unsigned i = 0; i < (lanes); i++)                                                     \
             c->a[h->r[0] + i] = d[i];                                                              \
@@ -66,7 +69,9 @@ static double exact_sum(double x, double y) {
     double terms[2] = {x, y};
     return exact_sum_odd(terms, 2);
 }
-static double exact_product(float x, float y) { return (double)x * (double)y; }
+static double exact_product(float x, float y) {
+    return (double)x * (double)y;
+}
 
 #define ARITHMETIC(op, expression, exact)                                                          \
     ARITHMETIC_F32(f32##op, 1, OWN, expression, exact)                                             \
@@ -89,20 +94,29 @@ ARITHMETIC_BROADCAST(mul, x *y, exact_product(x, y))
 ARITHMETIC(absadd, (x < 0 ? -x : x) + (y < 0 ? -y : y), exact_sum(fabsf(x), fabsf(y)))
 
 /* Choices: the result is one of the operands. A NaN loses to a number; of two zeros max gives +0
- * and min -0 (assumed). --------------------------------------------------------------------------*/
+ * and min -0 (assumed).
+ * --------------------------------------------------------------------------*/
 
 static inline float larger(float x, float y) {
     if (isnan(x) || isnan(y))
         return isnan(x) ? (isnan(y) ? f32_from_bits(F32_QNAN) : y) : x;
     return x == y ? f32_from_bits(f32_bits(x) & f32_bits(y)) : x > y ? x : y;
 }
-static inline float smaller(float x, float y) { return -larger(-x, -y); }
-static inline float number(float x) { return isnan(x) ? f32_from_bits(F32_QNAN) : x; }
+static inline float smaller(float x, float y) {
+    return -larger(-x, -y);
+}
+static inline float number(float x) {
+    return isnan(x) ? f32_from_bits(F32_QNAN) : x;
+}
 
-static inline F16 exact_f16(float value) { return f32_to_f16(value, F16_OVERFLOW_INFINITE); }
+static inline F16 exact_f16(float value) {
+    return f32_to_f16(value, F16_OVERFLOW_INFINITE);
+}
 
 #define CHOICE(op, expression)                                                                     \
-    static inline float choice_##op(float x, float y) { return number(expression); }               \
+    static inline float choice_##op(float x, float y) {                                            \
+        return number(expression);                                                                 \
+    }                                                                                              \
     CHOICE_F32(f32##op, 1, choice_##op)                                                            \
     CHOICE_F32(f32v2##op, 2, choice_##op)                                                          \
     CHOICE_F16(f16v2##op, 2, choice_##op)                                                          \
@@ -117,8 +131,8 @@ static inline F16 exact_f16(float value) { return f32_to_f16(value, F16_OVERFLOW
     static void name(Context *c, const Half *h) {                                                  \
         F16 d[lanes];                                                                              \
         for (unsigned i = 0; i < (lanes); i++)                                                     \
-            d[i] = exact_f16(function(f16_to_f32(lane16(c, h->r[1], i)),                           \
-                                      f16_to_f32(lane16(c, h->r[2], i))));                         \
+            d[i] = exact_f16(                                                                      \
+                function(f16_to_f32(lane16(c, h->r[1], i)), f16_to_f32(lane16(c, h->r[2], i))));   \
         set_halves(c, h->r[0], d, lanes);                                                          \
     }
 CHOICE(max, larger(x, y))
@@ -149,7 +163,8 @@ CLAMP_F16(f16v2clamp, 2)
 CLAMP_F16(f16v4clamp, 4)
 
 static void f16v2maxc(Context *c, const Half *h) {
-    F16 d = exact_f16(choice_max(f16_to_f32(lane16(c, h->r[1], 0)), f16_to_f32(lane16(c, h->r[1], 1))));
+    F16 d =
+        exact_f16(choice_max(f16_to_f32(lane16(c, h->r[1], 0)), f16_to_f32(lane16(c, h->r[1], 1))));
     c->a[h->r[0]] = halves(d, d);
 }
 static void f16v4maxc(Context *c, const Half *h) {
@@ -334,8 +349,7 @@ static uint64_t to_f8(Context *c, unsigned r, unsigned lanes) {
     uint64_t bytes = 0;
     for (unsigned i = 0; i < lanes; i++) {
         /* The device multiplies by 2^FP_SCL, the codec divides by 2^scale. */
-        uint64_t code =
-            f8_from_f16(lane16(c, r, i), register_format(c), -register_scale(c), mode);
+        uint64_t code = f8_from_f16(lane16(c, r, i), register_format(c), -register_scale(c), mode);
         bytes |= code << 8 * i;
     }
     return bytes;
@@ -457,7 +471,9 @@ static void f32oorx(Context *c, const Half *h) {
 
 /* Random values ---------------------------------------------------------------------------------*/
 
-static void urand32(Context *c, const Half *h) { c->a[h->r[0]] = (uint32_t)exec_random(c); }
+static void urand32(Context *c, const Half *h) {
+    c->a[h->r[0]] = (uint32_t)exec_random(c);
+}
 static void urand64(Context *c, const Half *h) {
     uint64_t bits = exec_random(c);
     memcpy(&c->a[h->r[0]], &bits, 8);

@@ -4,7 +4,8 @@
 
 void exec_unimplemented(Context *context, const Half *half) {
     (void)half;
-    trap_raise(context, ERR_SIM_UNIMPLEMENTED, 0, "the simulator does not implement this instruction");
+    trap_raise(context, ERR_SIM_UNIMPLEMENTED, 0,
+               "the simulator does not implement this instruction");
 }
 
 /* d = f(s, t), f(s, imm), f(s) in main (m) or arithmetic (a) registers. */
@@ -35,8 +36,12 @@ void exec_unimplemented(Context *context, const Half *half) {
     OP_REG_REG(name, m, expression)                                                                \
     OP_REG_IMM(name##_imm, m, expression)
 
-static inline int32_t as_signed(uint32_t value) { return (int32_t)value; }
-static inline uint32_t shift_left(uint32_t s, uint32_t t) { return t < CHIP_SHIFT_LIMIT ? s << t : 0; }
+static inline int32_t as_signed(uint32_t value) {
+    return (int32_t)value;
+}
+static inline uint32_t shift_left(uint32_t s, uint32_t t) {
+    return t < CHIP_SHIFT_LIMIT ? s << t : 0;
+}
 static inline uint32_t shift_right(uint32_t s, uint32_t t) {
     return t < CHIP_SHIFT_LIMIT ? s >> t : 0;
 }
@@ -47,7 +52,9 @@ static inline uint32_t shift_signed(uint32_t s, uint32_t t) {
 static inline uint32_t byte_to(uint32_t s, unsigned i, unsigned j) {
     return (s >> 8 * i & 0xFF) << 8 * j;
 }
-static inline uint32_t halves(uint32_t low, uint32_t high) { return low | high << 16; }
+static inline uint32_t halves(uint32_t low, uint32_t high) {
+    return low | high << 16;
+}
 
 OP_BOTH_SOURCES(add, s + t)
 OP_REG_REG(sub, m, s - t)
@@ -82,19 +89,31 @@ static uint32_t reverse_bits_in_bytes(uint32_t s) {
 OP_REG(bitrev8, m, reverse_bits_in_bytes(s))
 
 /* Operand order of the immediate forms of sub: d, imm, t. */
-static void sub_imm(Context *c, const Half *h) { c->m[h->r[0]] = (uint32_t)h->imm - c->m[h->r[1]]; }
+static void sub_imm(Context *c, const Half *h) {
+    c->m[h->r[0]] = (uint32_t)h->imm - c->m[h->r[1]];
+}
 
-static void setzi(Context *c, const Half *h) { c->m[h->r[0]] = (uint32_t)h->imm; }
-static void setzi_a(Context *c, const Half *h) { c->a[h->r[0]] = (uint32_t)h->imm; }
-static void atom(Context *c, const Half *h) { c->m[h->r[0]] = c->a[h->r[1]]; }
+static void setzi(Context *c, const Half *h) {
+    c->m[h->r[0]] = (uint32_t)h->imm;
+}
+static void setzi_a(Context *c, const Half *h) {
+    c->a[h->r[0]] = (uint32_t)h->imm;
+}
+static void atom(Context *c, const Half *h) {
+    c->m[h->r[0]] = c->a[h->r[1]];
+}
 
 /* d is also read, so that its number is not a spare one. */
 static void move_if(Context *c, const Half *h, bool condition) {
     if (condition && h->r[0] < 12)
         c->m[h->r[0]] = c->m[h->r[2]];
 }
-static void movz(Context *c, const Half *h) { move_if(c, h, c->m[h->r[1]] == 0); }
-static void movnz(Context *c, const Half *h) { move_if(c, h, c->m[h->r[1]] != 0); }
+static void movz(Context *c, const Half *h) {
+    move_if(c, h, c->m[h->r[1]] == 0);
+}
+static void movnz(Context *c, const Half *h) {
+    move_if(c, h, c->m[h->r[1]] != 0);
+}
 
 /* Permutes that exist on both files. */
 #define PERMUTE(name, expression)                                                                  \
@@ -136,9 +155,15 @@ static void pair_of(Context *c, const Half *h, unsigned i, unsigned j) {
     c->a[h->r[0]] = low;
     c->a[h->r[0] + 1] = high;
 }
-static void sort4x32lo(Context *c, const Half *h) { pair_of(c, h, 0, 0); }
-static void sort4x32hi(Context *c, const Half *h) { pair_of(c, h, 1, 1); }
-static void roll32(Context *c, const Half *h) { pair_of(c, h, 1, 0); }
+static void sort4x32lo(Context *c, const Half *h) {
+    pair_of(c, h, 0, 0);
+}
+static void sort4x32hi(Context *c, const Half *h) {
+    pair_of(c, h, 1, 1);
+}
+static void roll32(Context *c, const Half *h) {
+    pair_of(c, h, 1, 0);
+}
 
 /* tapack: three 21-bit addresses in a pair; the third is split over the upper bits. */
 static void tapack(Context *c, const Half *h) {
@@ -146,8 +171,7 @@ static void tapack(Context *c, const Half *h) {
     const uint32_t low_mask = (1u << CHIP_TAPACK_A2_LOW_BITS) - 1;
     uint32_t third = c->m[h->r[3]] & mask;
     uint32_t low = (c->m[h->r[1]] & mask) | (third & low_mask) << CHIP_ADDRESS_BITS;
-    uint32_t high =
-        (c->m[h->r[2]] & mask) | third >> CHIP_TAPACK_A2_LOW_BITS << CHIP_ADDRESS_BITS;
+    uint32_t high = (c->m[h->r[2]] & mask) | third >> CHIP_TAPACK_A2_LOW_BITS << CHIP_ADDRESS_BITS;
     c->m[h->r[0]] = low;
     c->m[h->r[0] + 1] = high;
 }
@@ -187,7 +211,9 @@ static void br(Context *c, const Half *h) {
         tile_event(c->tile, c->cycle, EVENT_RETURN, target);
 }
 
-static void bri(Context *c, const Half *h) { take(c, (uint32_t)h->imm); }
+static void bri(Context *c, const Half *h) {
+    take(c, (uint32_t)h->imm);
+}
 
 static void call(Context *c, const Half *h) {
     c->m[h->r[0]] = context_next_pc(c);
@@ -209,7 +235,8 @@ ExecTable exec_int = {
     [ISA_AND_U12] = and_imm,
     [ISA_ANDC] = andc,
     [ISA_ANDC_U12] = andc_imm,
-    [ISA_OR] = or,
+    [ISA_OR] = or
+    ,
     [ISA_OR_U12] = or_imm,
     [ISA_OR_HI12] = or_imm,
     [ISA_XOR] = xor,

@@ -74,10 +74,15 @@ static inline void set_main(Context *c, unsigned number, uint32_t value) {
         c->m[number] = value;
 }
 
-static inline uint32_t spread16(uint32_t half) { return half << 16 | half; }
-static inline uint32_t spread8(uint32_t byte) { return byte * 0x01010101u; }
+static inline uint32_t spread16(uint32_t half) {
+    return half << 16 | half;
+}
+static inline uint32_t spread8(uint32_t byte) {
+    return byte * 0x01010101u;
+}
 
-/* What a loaded value becomes: LOAD_<kind>(c, address, register number), false after a trap. ------*/
+/* What a loaded value becomes: LOAD_<kind>(c, address, register number), false after a trap.
+ * ------*/
 
 #define LOAD_WORDS(name, file, words)                                                              \
     static inline bool name(Context *c, uint32_t address, unsigned d) {                            \
@@ -149,7 +154,8 @@ STEPS(ldz16, loadz16, 2)
 STEPS(lds16, loads16, 2)
 STEPS(ldb16, loadb16, 2)
 
-/* Stores: s, base, delta, offset or stride. ------------------------------------------------------*/
+/* Stores: s, base, delta, offset or stride.
+ * ------------------------------------------------------*/
 
 #define STORE(name, file, size, offset)                                                            \
     static void name(Context *c, const Half *h) {                                                  \
@@ -182,7 +188,8 @@ static void stm32step(Context *c, const Half *h) {
         set_main(c, h->r[1], after);
 }
 
-/* Delta chains: d, p, base, delta; the value at base + delta, the next delta from p. -------------*/
+/* Delta chains: d, p, base, delta; the value at base + delta, the next delta from p.
+ * -------------*/
 
 /* The addresses of both accesses are checked before either register changes. */
 static bool chain_addresses(Context *c, uint32_t value, uint32_t value_size, uint32_t delta,
@@ -245,7 +252,8 @@ typedef struct Pack {
 
 static inline Pack unpack(const Context *c, unsigned pair) {
     uint32_t low = c->m[pair], high = c->m[pair + 1];
-    uint32_t third = low >> CHIP_ADDRESS_BITS | high >> CHIP_ADDRESS_BITS << CHIP_TAPACK_A2_LOW_BITS;
+    uint32_t third = low >> CHIP_ADDRESS_BITS | high >> CHIP_ADDRESS_BITS
+                                                            << CHIP_TAPACK_A2_LOW_BITS;
     return (Pack){{low & ADDRESS_MASK, high & ADDRESS_MASK, third & ADDRESS_MASK}};
 }
 
@@ -351,7 +359,9 @@ static void load_weights(Context *c, uint32_t number, uint32_t size) {
     tile->prepared_key = 0;
 }
 
-static void ld64putcs(Context *c, const Half *h) { load_weights(c, (uint32_t)h->imm, 8); }
+static void ld64putcs(Context *c, const Half *h) {
+    load_weights(c, (uint32_t)h->imm, 8);
+}
 
 static void ld128putcs(Context *c, const Half *h) {
     uint32_t address = c->tile->supervisor.coefficient;

@@ -8,8 +8,7 @@
 
 void exec_set_fp_control(Context *context, uint32_t value) {
     context->fp_control = value;
-    context->overflow =
-        FIELD(value, W_FP_CTL, NANOO) ? F16_OVERFLOW_NAN : F16_OVERFLOW_SATURATE;
+    context->overflow = FIELD(value, W_FP_CTL, NANOO) ? F16_OVERFLOW_NAN : F16_OVERFLOW_SATURATE;
     context->rounding = FIELD(value, W_FP_CTL, RND);
     context->stochastic = FIELD(value, W_FP_CTL, ESR);
     context->plain_rounding = context->rounding == CHIP_RND_NEAREST && !context->stochastic;
@@ -32,9 +31,16 @@ static void seed_random(Context *context, uint32_t v) {
 
 /* Control registers of workers -----------------------------------------------------------------*/
 
-static void no_register(Context *c, const char *what, uint32_t number) {
-    trap_raise(c, ERR_SIM_OPERAND, 0, "%s control register 0x%X, which it does not have", what,
-               number);
+/* A register that the chip does not have, or one whose effect is not modelled. */
+static void no_register(Context *c, const char *access, uint32_t number) {
+    bool worker = c->index != SUPERVISOR;
+    const ChipCsr *csr = chip_csr_by_number(worker, number);
+    if (csr)
+        trap_raise(c, ERR_SIM_UNSUPPORTED, 0, "%s control register $%s, which is not modelled",
+                   access, csr->name);
+    else
+        trap_raise(c, ERR_SIM_OPERAND, 0, "%s control register 0x%X; a %s has none of that number",
+                   access, number, worker ? "worker" : "supervisor");
 }
 
 static uint32_t random_word(const Context *c, uint32_t number) {
@@ -69,7 +75,7 @@ static uint32_t get_worker(Context *c, uint32_t number) {
     case CHIP_CSR_W_TAS: return c->tas;
     case CHIP_CSR_W_FP_NFMT: return c->fp_format;
     case CHIP_CSR_W_FP_SCL: return c->fp_scale;
-    default: no_register(c, "a worker reads", number); return 0;
+    default: no_register(c, "reads", number); return 0;
     }
 }
 
@@ -91,7 +97,7 @@ static void put_worker(Context *c, uint32_t number, uint32_t value) {
     case CHIP_CSR_W_TAS: c->tas = value; break;
     case CHIP_CSR_W_FP_NFMT: c->fp_format = value; break;
     case CHIP_CSR_W_FP_SCL: c->fp_scale = value; break;
-    default: no_register(c, "a worker writes", number); break;
+    default: no_register(c, "writes", number); break;
     }
 }
 
@@ -107,8 +113,8 @@ static void uput(Context *c, const Half *h) {
 
 static uint32_t supervisor_status(const Tile *tile) {
     const Supervisor *s = &tile->supervisor;
-    return (uint32_t)s->consensus << CHIP_CSR_S_SSR_LC_SHIFT |
-           (uint32_t)(s->acks == 0) << CHIP_CSR_S_SSR_ANS_SHIFT;
+    return (uint32_t)s->consensus << CHIP_CSR_S_SSR_LC_SHIFT | (uint32_t)(s->acks == 0)
+                                                                   << CHIP_CSR_S_SSR_ANS_SHIFT;
 }
 
 /* Two bits a context: 1 = active; the supervisor is, since it asks. */
@@ -140,7 +146,7 @@ static uint32_t get_supervisor(Context *c, uint32_t number) {
     default:
         if (number >= CHIP_CSR_S_INCOMING_MUX && number <= CHIP_CSR_S_EXCHANGE_ADJ)
             return s->exchange[number - CHIP_CSR_S_INCOMING_MUX];
-        no_register(c, "the supervisor reads", number);
+        no_register(c, "reads", number);
         return 0;
     }
 }
@@ -176,15 +182,14 @@ static void put_supervisor(Context *c, uint32_t number, uint32_t value) {
         if (number >= CHIP_CSR_S_INCOMING_MUX && number <= CHIP_CSR_S_EXCHANGE_ADJ)
             s->exchange[number - CHIP_CSR_S_INCOMING_MUX] = value;
         else
-            no_register(c, "the supervisor writes", number);
+            no_register(c, "writes", number);
         break;
     }
 }
 
 static void get(Context *c, const Half *h) {
     uint32_t number = (uint32_t)h->imm;
-    c->m[h->r[0]] =
-        c->index == SUPERVISOR ? get_supervisor(c, number) : get_worker(c, number);
+    c->m[h->r[0]] = c->index == SUPERVISOR ? get_supervisor(c, number) : get_worker(c, number);
 }
 
 static void put(Context *c, const Half *h) {
@@ -243,10 +248,18 @@ static void end_worker(Context *c, bool condition) {
     c->tile->supervisor.consensus &= condition;
     tile_end_worker(c->tile, c->index);
 }
-static void exitz(Context *c, const Half *h) { end_worker(c, c->m[h->r[0]] == 0); }
-static void exitnz(Context *c, const Half *h) { end_worker(c, c->m[h->r[0]] != 0); }
-static void exitneg(Context *c, const Half *h) { end_worker(c, c->m[h->r[0]] >> 31); }
-static void exitpos(Context *c, const Half *h) { end_worker(c, !(c->m[h->r[0]] >> 31)); }
+static void exitz(Context *c, const Half *h) {
+    end_worker(c, c->m[h->r[0]] == 0);
+}
+static void exitnz(Context *c, const Half *h) {
+    end_worker(c, c->m[h->r[0]] != 0);
+}
+static void exitneg(Context *c, const Half *h) {
+    end_worker(c, c->m[h->r[0]] >> 31);
+}
+static void exitpos(Context *c, const Half *h) {
+    end_worker(c, !(c->m[h->r[0]] >> 31));
+}
 
 /* Barriers -------------------------------------------------------------------------------------*/
 
@@ -333,22 +346,14 @@ static void rpt(Context *c, const Half *h) {
     repeat(c, c->m[h->r[0]] & ((1u << CHIP_RPT_COUNT_BITS) - 1), (uint32_t)h->imm + 1);
 }
 
-static void rpt_imm(Context *c, const Half *h) { repeat(c, (uint32_t)h->imm, h->r[3] + 1u); }
+static void rpt_imm(Context *c, const Half *h) {
+    repeat(c, (uint32_t)h->imm, h->r[3] + 1u);
+}
 
 ExecTable exec_system = {
-    [ISA_GET] = get,
-    [ISA_PUT] = put,
-    [ISA_UGET] = uget,
-    [ISA_UPUT] = uput,
-    [ISA_RUN] = run,
-    [ISA_RUNALL] = runall,
-    [ISA_EXITZ] = exitz,
-    [ISA_EXITNZ] = exitnz,
-    [ISA_EXITNEG] = exitneg,
-    [ISA_EXITPOS] = exitpos,
-    [ISA_SYNC] = sync,
-    [ISA_SANS] = sans,
-    [ISA_TRAP] = trap,
-    [ISA_RPT] = rpt,
-    [ISA_RPT_U12] = rpt_imm,
+    [ISA_GET] = get,         [ISA_PUT] = put,       [ISA_UGET] = uget,
+    [ISA_UPUT] = uput,       [ISA_RUN] = run,       [ISA_RUNALL] = runall,
+    [ISA_EXITZ] = exitz,     [ISA_EXITNZ] = exitnz, [ISA_EXITNEG] = exitneg,
+    [ISA_EXITPOS] = exitpos, [ISA_SYNC] = sync,     [ISA_SANS] = sans,
+    [ISA_TRAP] = trap,       [ISA_RPT] = rpt,       [ISA_RPT_U12] = rpt_imm,
 };

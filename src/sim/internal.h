@@ -94,12 +94,12 @@ typedef struct Page {
 
 /* Contexts -------------------------------------------------------------------------------------*/
 
-#define WORKERS      CHIP_WORKERS
-#define SUPERVISOR   MACHINE_SUPERVISOR
-#define ALL_WORKERS  ((1u << WORKERS) - 1)
-#define SPARE_MAIN   4 /* written $m12 … $m15 go to m[16 …] */
-#define SPARE_AUX    8 /* written $a8 … $a15 go to a[16 …] */
-#define NO_GRANULE   UINT32_MAX
+#define WORKERS     CHIP_WORKERS
+#define SUPERVISOR  MACHINE_SUPERVISOR
+#define ALL_WORKERS ((1u << WORKERS) - 1)
+#define SPARE_MAIN  4 /* written $m12 … $m15 go to m[16 …] */
+#define SPARE_AUX   8 /* written $a8 … $a15 go to a[16 …] */
+#define NO_GRANULE  UINT32_MAX
 
 struct Context {
     /* Where it is. `packet` points into the granule `code`, or to a packet with SHAPE_GO. */
@@ -130,8 +130,8 @@ struct Context {
     uint32_t fp_control, fp_status, fp_format, fp_scale;
     uint32_t tas;
     uint64_t random[2];
-    uint32_t rounding; /* FP_CTL.RND */
-    bool stochastic;   /* FP_CTL.ESR */
+    uint32_t rounding;   /* FP_CTL.RND */
+    bool stochastic;     /* FP_CTL.ESR */
     bool plain_rounding; /* nearest even, not stochastic */
     F16Overflow overflow;
 
@@ -151,14 +151,14 @@ typedef enum Wait {
 
 /* The supervisor's part of a tile: interlocks, waits and control registers. */
 typedef struct Supervisor {
-    uint64_t next;      /* earliest cycle of its next issue */
-    uint64_t ready[12]; /* cycle from which each main register can be read */
+    uint64_t next;              /* earliest cycle of its next issue */
+    uint64_t ready[12];         /* cycle from which each main register can be read */
     uint64_t coefficient_ready; /* the same for $CCCSLOAD */
     Wait wait;
     uint64_t arrived; /* cycle at which the wait began */
     uint32_t acks;    /* barriers still to be acknowledged for a `sans` */
     uint64_t ack_cycle;
-    bool consensus; /* $SSR.LC: no worker reported false since it was set */
+    bool consensus;       /* $SSR.LC: no worker reported false since it was set */
     uint32_t coefficient; /* $CCCSLOAD */
     uint32_t initial_control, initial_format, initial_scale;
     uint32_t worker_base[WORKERS];
@@ -226,7 +226,8 @@ bool memory_load(Tile *tile, uint32_t address, const void *bytes, size_t size);
 Granule *memory_code(Tile *tile, uint32_t address);
 
 static inline bool memory_holds(uint32_t address, size_t size) {
-    return address >= CHIP_TILE_MEM_BASE && address <= CHIP_TILE_MEM_END && size <= CHIP_TILE_MEM_END - address;
+    return address >= CHIP_TILE_MEM_BASE && address <= CHIP_TILE_MEM_END &&
+           size <= CHIP_TILE_MEM_END - address;
 }
 
 /* For aligned accesses inside memory. */

@@ -43,7 +43,9 @@ void machine_free(Machine *machine) {
     mem_free(machine);
 }
 
-uint32_t machine_tiles(const Machine *machine) { return machine->tile_count; }
+uint32_t machine_tiles(const Machine *machine) {
+    return machine->tile_count;
+}
 
 /* Host access ----------------------------------------------------------------------------------*/
 
@@ -115,8 +117,8 @@ static Wait barrier_zone(Machine *machine, uint64_t *last) {
     for (uint32_t i = 0; i < machine->tile_count; i++) {
         Tile *tile = &machine->tiles[i];
         Wait zone = tile_zone(tile);
-        *last = MAX_OF(*last, zone == WAIT_ACKS ? tile->supervisor.ack_cycle
-                                                : tile->supervisor.arrived);
+        *last = MAX_OF(*last,
+                       zone == WAIT_ACKS ? tile->supervisor.ack_cycle : tile->supervisor.arrived);
         if (zone == WAIT_ACKS)
             continue;
         if (!decisive)

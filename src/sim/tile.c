@@ -41,7 +41,8 @@ void tile_start(Tile *tile, uint32_t entry) {
 
 void tile_release(Tile *tile, uint64_t cycle) {
     Supervisor *supervisor = &tile->supervisor;
-    tile_event(tile, cycle, EVENT_RELEASE, supervisor->wait == WAIT_HOST ? CHIP_SYNC_GS2H : CHIP_SYNC_INTERNAL);
+    tile_event(tile, cycle, EVENT_RELEASE,
+               supervisor->wait == WAIT_HOST ? CHIP_SYNC_GS2H : CHIP_SYNC_INTERNAL);
     supervisor->wait = WAIT_NOTHING;
     supervisor->next = cycle;
     tile->budget_end = cycle + tile->machine->options.cycle_budget;
@@ -74,8 +75,8 @@ void tile_end_worker(Tile *tile, uint32_t worker) {
     }
 }
 
-/* Both halves read what was there before the bundle: main runs first, aux then on the old arithmetic
- * registers, and what main wrote is put back. */
+/* Both halves read what was there before the bundle: main runs first, aux then on the old
+ * arithmetic registers, and what main wrote is put back. */
 static void execute_crossed(Context *context, const Packet *packet) {
     uint32_t before[8], after[8];
     memcpy(before, context->a, sizeof before);

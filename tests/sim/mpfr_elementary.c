@@ -29,14 +29,10 @@ static int mpfr_sigmoid(mpfr_t result, const mpfr_t x, mpfr_rnd_t direction) {
 }
 
 static const Function functions[] = {
-    {"exp", elementary_exp, mpfr_exp},
-    {"exp2", elementary_exp2, mpfr_exp2},
-    {"log", elementary_log, mpfr_log},
-    {"log2", elementary_log2, mpfr_log2},
-    {"tanh", elementary_tanh, mpfr_tanh},
-    {"sigmoid", elementary_sigmoid, mpfr_sigmoid},
-    {"sqrt", elementary_sqrt, mpfr_sqrt},
-    {"inverse sqrt", elementary_inverse_sqrt, mpfr_rec_sqrt},
+    {"exp", elementary_exp, mpfr_exp},    {"exp2", elementary_exp2, mpfr_exp2},
+    {"log", elementary_log, mpfr_log},    {"log2", elementary_log2, mpfr_log2},
+    {"tanh", elementary_tanh, mpfr_tanh}, {"sigmoid", elementary_sigmoid, mpfr_sigmoid},
+    {"sqrt", elementary_sqrt, mpfr_sqrt}, {"inverse sqrt", elementary_inverse_sqrt, mpfr_rec_sqrt},
 };
 
 static const struct {
@@ -62,7 +58,8 @@ static void check_f32(const Function *function, float x, const mpfr_t exact) {
     if (!mpfr_number_p(exact) || fabs(mpfr_get_d(exact, MPFR_RNDN)) > 3e38)
         return;
     for (size_t i = 0; i < COUNT_OF(directions); i++) {
-        uint32_t ours = round_f32_exact(rounding_context(directions[i].chip), function->ours(x), x, x);
+        uint32_t ours =
+            round_f32_exact(rounding_context(directions[i].chip), function->ours(x), x, x);
         float theirs = mpfr_get_flt(exact, directions[i].mpfr);
         if (ours != f32_bits(theirs))
             fail_msg("%s(%a): %a, not %a (direction %u)", function->name, (double)x,
@@ -87,8 +84,8 @@ static void check_f16(const Function *function, float x, const mpfr_t exact) {
         F16 ours = round_f16_exact(rounding_context(directions[i].chip), function->ours(x), x, x);
         F16 theirs = f32_to_f16(mpfr_get_flt(half, MPFR_RNDN), F16_OVERFLOW_INFINITE);
         if (ours != theirs)
-            fail_msg("%s(%a): %04X, not %04X (direction %u)", function->name, (double)x, ours, theirs,
-                     directions[i].chip);
+            fail_msg("%s(%a): %04X, not %04X (direction %u)", function->name, (double)x, ours,
+                     theirs, directions[i].chip);
     }
     mpfr_clear(half);
 }

@@ -45,8 +45,8 @@ static inline Machine *rig_machine(const AsmImage *image, uint32_t tiles, Pool *
     Machine *machine = machine_create(tiles, pool, options);
     assert_non_null(machine);
     for (uint32_t tile = 0; tile < tiles; tile++)
-        assert_int_equal(
-            machine_load(machine, tile, image->base, image->bytes, image->size, NULL), STATUS_OK);
+        assert_int_equal(machine_load(machine, tile, image->base, image->bytes, image->size, NULL),
+                         STATUS_OK);
     machine_start(machine, image->base);
     return machine;
 }

@@ -13,7 +13,8 @@
 static const char load_in_channel_order[] =
     ".supervisor\n"
     ".macro unit first\n"
-    " ld128putcs \\first\n ld128putcs \\first + 2\n ld128putcs \\first + 4\n ld128putcs \\first + 6\n"
+    " ld128putcs \\first\n ld128putcs \\first + 2\n ld128putcs \\first + 4\n ld128putcs \\first + "
+    "6\n"
     ".endm\n"
     "unit 0\n unit 32\n unit 8\n unit 40\n unit 16\n unit 48\n unit 24\n unit 56\n";
 
@@ -31,12 +32,13 @@ static char *wrap(const char *format, const char *scale, const char *worker) {
 static char *stream(const char *mnemonic, unsigned phases, unsigned count, const char *x,
                     const char *load_x, const char *p, const char *load_p, const char *d,
                     const char *store_d) {
-    char *text = mem_printf("setzi $m2, 0x%X\n setzi $m3, 0x%X\n setzi $m4, 0x%X\n", INPUT, PARTIAL,
-                            OUTPUT);
+    char *text =
+        mem_printf("setzi $m2, 0x%X\n setzi $m3, 0x%X\n setzi $m4, 0x%X\n", INPUT, PARTIAL, OUTPUT);
     for (unsigned i = 0; i < count; i++) {
-        char *more = mem_printf("%s%s %s, $mzero, $m2+=, 1\n%s %s, $mzero, $m3+=, 1\n"
-                                "%s %s, %s, %s, %u\n%s %s, $mzero, $m4+=, 1\n",
-                                text, load_x, x, load_p, p, mnemonic, d, x, p, i % phases, store_d, d);
+        char *more =
+            mem_printf("%s%s %s, $mzero, $m2+=, 1\n%s %s, $mzero, $m3+=, 1\n"
+                       "%s %s, %s, %s, %u\n%s %s, $mzero, $m4+=, 1\n",
+                       text, load_x, x, load_p, p, mnemonic, d, x, p, i % phases, store_d, d);
         mem_free(text);
         text = more;
     }
@@ -59,8 +61,8 @@ static double get_half(Machine *machine, uint32_t address) {
 /* Two rows of 16 inputs: warm-up, both rows, drain; the published order of results. */
 static void worked_example_f16(void **state) {
     (void)state;
-    char *worker = stream("f16v4hihov4amp", 4, 16, "$a0:1", "ld64step", "$a2:3", "ld64step", "$a4:5",
-                          "st64step");
+    char *worker = stream("f16v4hihov4amp", 4, 16, "$a0:1", "ld64step", "$a2:3", "ld64step",
+                          "$a4:5", "st64step");
     char *text = wrap("0", "0", worker);
     Machine *machine = rig_load(text, 1);
     double weight[256], x[64] = {0}, partial[64] = {0};

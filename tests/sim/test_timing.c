@@ -4,16 +4,17 @@
 
 /* Supervisor -----------------------------------------------------------------------------------*/
 
-/* Cycles that the supervisor spends on `text`, from the issue after one counter read to the issue of
- * the next; m8 = 0x60000, m9 = 0. */
+/* Cycles that the supervisor spends on `text`, from the issue after one counter read to the issue
+ * of the next; m8 = 0x60000, m9 = 0. */
 static unsigned supervisor_cycles(const char *text) {
-    char *program = mem_printf(".supervisor\n setzi $m8, 0x60000\n setzi $m9, 0\n setzi $m7, worker\n"
-                               ".rept 8\n nop\n .endr\n"
-                               "get $m0, $SCOUNT_L\n%s\n get $m1, $SCOUNT_L\n"
-                               "sub $m0, $m1, $m0\n setzi $m2, 0x61000\n st32 $m0, $m2, $mzero, 0\n"
-                               "sync 2\n sync 7\n"
-                               ".worker\n worker:\n .rept 20\n nop\n .endr\n exitz $mzero\n",
-                               text);
+    char *program =
+        mem_printf(".supervisor\n setzi $m8, 0x60000\n setzi $m9, 0\n setzi $m7, worker\n"
+                   ".rept 8\n nop\n .endr\n"
+                   "get $m0, $SCOUNT_L\n%s\n get $m1, $SCOUNT_L\n"
+                   "sub $m0, $m1, $m0\n setzi $m2, 0x61000\n st32 $m0, $m2, $mzero, 0\n"
+                   "sync 2\n sync 7\n"
+                   ".worker\n worker:\n .rept 20\n nop\n .endr\n exitz $mzero\n",
+                   text);
     Machine *machine = rig_load(program, 1);
     rig_run(machine);
     unsigned cycles = rig_word(machine, 0, 0x61000) - 1;
@@ -50,7 +51,9 @@ static void supervisor_costs(void **state) {
         {"put $FP_ICTL, $m9\n put $FP_ISCL, $m9", 2},
         {"get $m2, $TILE_ID\n add $m2, $m2, 1", 7},
         {"put $CCCSLOAD, $m8\n ld64putcs 0", 7},
-        {"put $CCCSLOAD, $m8\n nop\n nop\n nop\n nop\n nop\n ld64putcs 0\n ld64putcs 1\n ld64putcs 2", 9},
+        {"put $CCCSLOAD, $m8\n nop\n nop\n nop\n nop\n nop\n ld64putcs 0\n ld64putcs 1\n ld64putcs "
+         "2",
+         9},
         {"setzi $m2, 0x80000\n put $CCCSLOAD, $m2\n .set i, 0\n .rept 32\n ld128putcs 2 * i\n "
          ".set i, i + 1\n .endr",
          6 + 6 + 32},
@@ -66,16 +69,18 @@ static void supervisor_costs(void **state) {
     }
 }
 
-/* Workers ----------------------------------------------------------------------------------------*/
+/* Workers
+ * ----------------------------------------------------------------------------------------*/
 
 /* Cycles between the counter reads around `text` in worker 0. */
 static unsigned worker_cycles(const char *text) {
-    char *program = mem_printf(".supervisor\n setzi $m7, worker\n run $m7, $mzero, 0\n sync 2\n sync 7\n"
-                               ".worker\n .align 8\n worker:\n setzi $m8, 0x60000\n setzi $m9, 0\n"
-                               "nop\n get $m0, $COUNT_L\n nop\n%s\n get $m1, $COUNT_L\n"
-                               "sub $m0, $m1, $m0\n"
-                               "st32 $m0, $m8, $mzero, 0\n exitz $mzero\n",
-                               text);
+    char *program =
+        mem_printf(".supervisor\n setzi $m7, worker\n run $m7, $mzero, 0\n sync 2\n sync 7\n"
+                   ".worker\n .align 8\n worker:\n setzi $m8, 0x60000\n setzi $m9, 0\n"
+                   "nop\n get $m0, $COUNT_L\n nop\n%s\n get $m1, $COUNT_L\n"
+                   "sub $m0, $m1, $m0\n"
+                   "st32 $m0, $m8, $mzero, 0\n exitz $mzero\n",
+                   text);
     Machine *machine = rig_load(program, 1);
     rig_run(machine);
     unsigned cycles = rig_word(machine, 0, 0x60000) - 12;
@@ -124,14 +129,15 @@ static void worker_costs(void **state) {
 static void launch(void **state) {
     (void)state;
     for (unsigned delay = 0; delay < 6; delay++) {
-        char *text = mem_printf(".supervisor\n setzi $m7, worker\n setzi $m8, 0x60000\n"
-                                ".rept 6 + %u\n nop\n .endr\n get $m0, $SCOUNT_L\n runall $m7, $m8, 1\n"
-                                "get $m1, $SCOUNT_L\n sync 2\n get $m2, $SCOUNT_L\n"
-                                "setzi $m3, 0x61000\n st32 $m0, $m3, $mzero, 0\n"
-                                "st32 $m1, $m3, $mzero, 1\n st32 $m2, $m3, $mzero, 2\n sync 7\n"
-                                ".worker\n worker:\n get $m0, $COUNT_L\n"
-                                "st32 $m0, $mvertex_base, $mzero, 0\n exitz $mzero\n",
-                                delay);
+        char *text =
+            mem_printf(".supervisor\n setzi $m7, worker\n setzi $m8, 0x60000\n"
+                       ".rept 6 + %u\n nop\n .endr\n get $m0, $SCOUNT_L\n runall $m7, $m8, 1\n"
+                       "get $m1, $SCOUNT_L\n sync 2\n get $m2, $SCOUNT_L\n"
+                       "setzi $m3, 0x61000\n st32 $m0, $m3, $mzero, 0\n"
+                       "st32 $m1, $m3, $mzero, 1\n st32 $m2, $m3, $mzero, 2\n sync 7\n"
+                       ".worker\n worker:\n get $m0, $COUNT_L\n"
+                       "st32 $m0, $mvertex_base, $mzero, 0\n exitz $mzero\n",
+                       delay);
         Machine *machine = rig_load(text, 1);
         rig_run(machine);
         unsigned issue = rig_word(machine, 0, 0x61000) + 1, first = UINT32_MAX, last = 0;
@@ -155,11 +161,12 @@ static void launch(void **state) {
 static void freed_slots(void **state) {
     (void)state;
     /* Workers 0, 2 and 4 end at once, the others after 40 more bundles. */
-    const char *text = ".supervisor\n setzi $m7, worker\n runall $m7, $mzero, 0\n"
-                       "get $m0, $SCOUNT_L\n .rept 30\n nop\n .endr\n get $m1, $SCOUNT_L\n sync 2\n"
-                       "sub $m0, $m1, $m0\n setzi $m2, 0x60000\n st32 $m0, $m2, $mzero, 0\n sync 7\n"
-                       ".worker\n worker:\n get $m0, $WSR\n and $m0, $m0, 1\n brz $m0, 1f\n"
-                       ".rept 40\n nop\n .endr\n 1: exitz $mzero\n";
+    const char *text =
+        ".supervisor\n setzi $m7, worker\n runall $m7, $mzero, 0\n"
+        "get $m0, $SCOUNT_L\n .rept 30\n nop\n .endr\n get $m1, $SCOUNT_L\n sync 2\n"
+        "sub $m0, $m1, $m0\n setzi $m2, 0x60000\n st32 $m0, $m2, $mzero, 0\n sync 7\n"
+        ".worker\n worker:\n get $m0, $WSR\n and $m0, $m0, 1\n brz $m0, 1f\n"
+        ".rept 40\n nop\n .endr\n 1: exitz $mzero\n";
     Machine *machine = rig_load(text, 1);
     rig_run(machine);
     /* 31 instructions, 3 slots in 6. */
@@ -167,20 +174,23 @@ static void freed_slots(void **state) {
     machine_free(machine);
 }
 
-/* The reference harness ----------------------------------------------------------------------------*/
+/* The reference harness
+ * ----------------------------------------------------------------------------*/
 
 static const char harness[] =
     ".macro cycles n\n .rept \\n\n nop\n .endr\n .endm\n"
-    /* 14 cycles, in which the destination is put where worker 0 finds it; launch, join, 8 cycles. */
+    /* 14 cycles, in which the destination is put where worker 0 finds it; launch, join, 8 cycles.
+     */
     ".macro sample\n st32 $m4, $m6, $mzero, 0\n add $m4, $m4, 4\n cycles 12\n"
     " runall $m5, $m6, 0\n sync 2\n cycles 8\n .endm\n"
     ".supervisor\n setzi $m4, 0x60000\n setzi $m5, sampler\n setzi $m6, 0x61000\n"
     "setzi $m11, 0x62000\n cycles 6\n";
 
 /* Worker 0 reads the counter in the fourth of its eight bundles; the others end after four. */
-static const char sampler[] = ".worker\n sampler:\n get $m0, $WSR\n and $m0, $m0, 7\n brnz $m0, 1f\n"
-                              "get $m1, $COUNT_L\n ld32 $m2, $mvertex_base, $mzero, 0\n"
-                              "st32 $m1, $m2, $mzero, 0\n nop\n 1: exitz $mzero\n";
+static const char sampler[] =
+    ".worker\n sampler:\n get $m0, $WSR\n and $m0, $m0, 7\n brnz $m0, 1f\n"
+    "get $m1, $COUNT_L\n ld32 $m2, $mvertex_base, $mzero, 0\n"
+    "st32 $m1, $m2, $mzero, 0\n nop\n 1: exitz $mzero\n";
 
 /* Runs `steps`, which hold two samples, and returns the cycles between them. */
 static unsigned sampled(const char *steps, const char *code) {
@@ -248,20 +258,19 @@ static void second_launch(void **state) {
     }
 }
 
-/* Published timings of isolated kernels (ipu-stack), their longest worker being a stream of bundles:
- * GELU revisions of 93, 61, 85 and 77 bundles a block of 16 values, reductions of 9 + 6 (p - 1) and
- * 11 + 2 (p - 1) bundles a group of 8. The prologue is what the published fixed part leaves. */
+/* Published timings of isolated kernels (ipu-stack), their longest worker being a stream of
+ * bundles: GELU revisions of 93, 61, 85 and 77 bundles a block of 16 values, reductions of 9 + 6 (p
+ * - 1) and 11 + 2 (p - 1) bundles a group of 8. The prologue is what the published fixed part
+ * leaves. */
 static void published_calls(void **state) {
     (void)state;
     static const struct {
         unsigned cycles, fixed, bundles, rounds;
     } cases[] = {
-        {13134, 300, 93, 23},           {8718, 300, 61, 23},  {12060, 330, 85, 23},
-        {7980, 330, 85, 15},            {840, 330, 85, 1},    {10956, 330, 77, 23},
-        {7260, 330, 77, 15},            {792, 330, 77, 1},    {360, 282, 13, 1},
-        {2700, 282, 13, 31},            {4974, 282, 17, 46},  {3444, 282, 17, 31},
-        {3090, 282, 39, 12},            {18222, 282, 65, 46}, {7734, 282, 27, 46},
-        {6978, 282, 93, 12},
+        {13134, 300, 93, 23}, {8718, 300, 61, 23},  {12060, 330, 85, 23}, {7980, 330, 85, 15},
+        {840, 330, 85, 1},    {10956, 330, 77, 23}, {7260, 330, 77, 15},  {792, 330, 77, 1},
+        {360, 282, 13, 1},    {2700, 282, 13, 31},  {4974, 282, 17, 46},  {3444, 282, 17, 31},
+        {3090, 282, 39, 12},  {18222, 282, 65, 46}, {7734, 282, 27, 46},  {6978, 282, 93, 12},
     };
     for (unsigned i = 0; i < COUNT_OF(cases); i++) {
         unsigned total = (cases[i].fixed - 144) / 6 + cases[i].bundles * cases[i].rounds;
@@ -276,24 +285,28 @@ static void published_calls(void **state) {
  * published mean of 262 to within the six cycles that a sample can resolve. */
 static void empty_phase(void **state) {
     (void)state;
-    unsigned cycles = sampled(
-        "setzi $m1, barrier_worker\n cycles 6\n sample\n"
-        "setzi $m8, 0x70000\n put $INCOMING_BASE, $m8\n put $OUTGOING_BASE, $mzero\n"
-        "call $m7, barrier\n setzi $m8, 1\n put $INCOMING_DCOUNT, $m8\n sync 3\n"
-        "call $m10, row\n sample\n bri done\n"
-        "barrier: setzi $m0, barrier_worker\n runall $m0, $mzero, 0\n sync 2\n br $m7\n"
-        "row: br $m10\n done:\n",
-        "barrier_worker: exitz $mzero\n");
+    unsigned cycles =
+        sampled("setzi $m1, barrier_worker\n cycles 6\n sample\n"
+                "setzi $m8, 0x70000\n put $INCOMING_BASE, $m8\n put $OUTGOING_BASE, $mzero\n"
+                "call $m7, barrier\n setzi $m8, 1\n put $INCOMING_DCOUNT, $m8\n sync 3\n"
+                "call $m10, row\n sample\n bri done\n"
+                "barrier: setzi $m0, barrier_worker\n runall $m0, $mzero, 0\n sync 2\n br $m7\n"
+                "row: br $m10\n done:\n",
+                "barrier_worker: exitz $mzero\n");
     int difference = (int)cycles - CHIP_EXCHANGE_PHASE_OVERHEAD;
     assert_in_range(difference + 6, 1, 11);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(supervisor_costs),     cmocka_unit_test(worker_costs),
-        cmocka_unit_test(launch),               cmocka_unit_test(freed_slots),
-        cmocka_unit_test(back_to_back_samples), cmocka_unit_test(single_launch),
-        cmocka_unit_test(second_launch),        cmocka_unit_test(published_calls),
+        cmocka_unit_test(supervisor_costs),
+        cmocka_unit_test(worker_costs),
+        cmocka_unit_test(launch),
+        cmocka_unit_test(freed_slots),
+        cmocka_unit_test(back_to_back_samples),
+        cmocka_unit_test(single_launch),
+        cmocka_unit_test(second_launch),
+        cmocka_unit_test(published_calls),
         cmocka_unit_test(empty_phase),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -55,14 +55,15 @@ static char *program(const char *text) {
         unsigned number = i < MAIN ? i : i - MAIN;
         l += (size_t)snprintf(load + l, sizeof load - l, "ld32 %s%u, $mvertex_base, $mzero, %u\n",
                               file, number, i);
-        s += (size_t)snprintf(store + s, sizeof store - s,
-                              "st32 %s%u, $mvertex_base, $mzero, %u\n", file, number, 1024 + i);
+        s += (size_t)snprintf(store + s, sizeof store - s, "st32 %s%u, $mvertex_base, $mzero, %u\n",
+                              file, number, 1024 + i);
     }
-    char *all = mem_printf(".supervisor\n"
-                           "setzi $m0, 0x5F000\n put $WORKER0_BASE, $m0\n"
-                           "setzi $m0, worker\n setzi $m1, 0x%X\n run $m0, $m1, 0\n sync 2\n sync 7\n"
-                           ".worker\n worker:\n%s test_begin:\n%s\n test_end:\n%s exitz $mzero\n",
-                           BEFORE - 0x4C000, load, body, store);
+    char *all =
+        mem_printf(".supervisor\n"
+                   "setzi $m0, 0x5F000\n put $WORKER0_BASE, $m0\n"
+                   "setzi $m0, worker\n setzi $m1, 0x%X\n run $m0, $m1, 0\n sync 2\n sync 7\n"
+                   ".worker\n worker:\n%s test_begin:\n%s\n test_end:\n%s exitz $mzero\n",
+                   BEFORE - 0x4C000, load, body, store);
     mem_free(body);
     return all;
 }
