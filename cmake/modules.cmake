@@ -28,3 +28,5 @@ tw_module(pack tw_emit tw_lower tw_tensor tw_isa tw_chip tw_base PkgConfig::SQLI
           PkgConfig::XXHASH)
 tw_module(compile tw_pack tw_place tw_emit)
 tw_module(run tw_pack tw_tensor tw_sim tw_num tw_chip tw_base)
+tw_module(api tw_run tw_compile tw_check tw_model tw_sim tw_asm)
+tw_module(cli tw_api tw_base PkgConfig::JANSSON)

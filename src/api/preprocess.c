@@ -130,7 +130,7 @@ Status api_preprocess(const char *source, const TwAssembleOptions *options, char
     Arguments arguments = {0};
     Arena arena = {0};
     Text texts[2] = {0};
-    int outputs[2], state = 0;
+    int outputs[2] = {-1, -1}, state = 0;
     pid_t child;
     Status status = STATUS_OK;
     if (!make_arguments(source, options, &arguments, &arena)) {

@@ -1,7 +1,7 @@
 #include "model/safetensors.h"
 
 #include "base/text.h"
-#include "model/json.h"
+#include "model/jsonlex.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -74,30 +74,30 @@ static Status json_error(const Reader *reader) {
 
 static Status read_metadata(Reader *reader) {
     Json *json = &reader->json;
-    if (json_peek(json) != JSON_OBJECT)
+    if (jsonlex_peek(json) != JSON_OBJECT)
         return file_error(reader, ERR_ST_METADATA, "__metadata__ is no object");
-    json_want(json, '{');
+    jsonlex_want(json, '{');
     const char *key;
-    for (bool first = true; json_next_member(json, &reader->file->arena, &first, &key);) {
-        if (json_peek(json) != JSON_STRING) {
+    for (bool first = true; jsonlex_next_member(json, &reader->file->arena, &first, &key);) {
+        if (jsonlex_peek(json) != JSON_STRING) {
             char shown[TEXT_PRINTABLE];
             return file_error(reader, ERR_ST_METADATA, "metadata value of \"%s\" is no string",
                               text_printable(key, shown));
         }
-        const char *value = json_string(json, &reader->file->arena);
+        const char *value = jsonlex_string(json, &reader->file->arena);
         if (!value)
             return json_error(reader);
         if (!vec_push(&reader->metadata, (SafeTensorsText){key, value}))
             return no_memory(reader);
     }
-    return json_failed(json) ? json_error(reader) : STATUS_OK;
+    return jsonlex_failed(json) ? json_error(reader) : STATUS_OK;
 }
 
 static Status read_dtype(Reader *reader, SafeTensor *tensor) {
     Json *json = &reader->json;
-    if (json_peek(json) != JSON_STRING)
+    if (jsonlex_peek(json) != JSON_STRING)
         return tensor_error(reader, ERR_ST_ENTRY, tensor->name, "dtype must be a string");
-    const char *name = json_string(json, &reader->file->arena);
+    const char *name = jsonlex_string(json, &reader->file->arena);
     if (!name)
         return json_error(reader);
     char shown[TEXT_PRINTABLE];
@@ -112,18 +112,18 @@ static Status read_numbers(Reader *reader, const SafeTensor *tensor, const char 
                            const char *element) {
     Json *json = &reader->json;
     reader->dims.count = 0;
-    if (json_peek(json) != JSON_ARRAY)
+    if (jsonlex_peek(json) != JSON_ARRAY)
         return tensor_error(reader, ERR_ST_ENTRY, tensor->name, "%s must be an array", member);
-    json_want(json, '[');
-    for (bool first = true; json_next_element(json, &first);) {
+    jsonlex_want(json, '[');
+    for (bool first = true; jsonlex_next_element(json, &first);) {
         uint64_t number;
-        if (!json_whole(json, &number))
+        if (!jsonlex_whole(json, &number))
             return tensor_error(reader, ERR_ST_ENTRY, tensor->name, "%s must be %s", element,
                                 json->error);
         if (!vec_push(&reader->dims, number))
             return no_memory(reader);
     }
-    return json_failed(json) ? json_error(reader) : STATUS_OK;
+    return jsonlex_failed(json) ? json_error(reader) : STATUS_OK;
 }
 
 static Status read_shape(Reader *reader, SafeTensor *tensor) {
@@ -181,11 +181,11 @@ static Status read_entry(Reader *reader, const char *name) {
     SafeTensor tensor = {.name = name};
     uint64_t begin = 0, end = 0;
     unsigned given = 0;
-    if (json_peek(json) != JSON_OBJECT)
+    if (jsonlex_peek(json) != JSON_OBJECT)
         return tensor_error(reader, ERR_ST_ENTRY, name, "the entry must be an object");
-    json_want(json, '{');
+    jsonlex_want(json, '{');
     const char *key;
-    for (bool first = true; json_next_member(json, &reader->file->arena, &first, &key);) {
+    for (bool first = true; jsonlex_next_member(json, &reader->file->arena, &first, &key);) {
         unsigned member = strcmp(key, "dtype") == 0          ? DTYPE
                           : strcmp(key, "shape") == 0        ? SHAPE
                           : strcmp(key, "data_offsets") == 0 ? OFFSETS
@@ -200,12 +200,12 @@ static Status read_entry(Reader *reader, const char *name) {
             status = read_shape(reader, &tensor);
         else if (member == OFFSETS)
             status = read_offsets(reader, &tensor, &begin, &end);
-        else if (!json_skip(json, DEPTH_MAX - 2))
+        else if (!jsonlex_skip(json, DEPTH_MAX - 2))
             status = json_error(reader);
         if (status != STATUS_OK)
             return status;
     }
-    if (json_failed(json))
+    if (jsonlex_failed(json))
         return json_error(reader);
     if (given != (DTYPE | SHAPE | OFFSETS))
         return tensor_error(reader, ERR_ST_ENTRY, name, "%s is missing",
@@ -222,10 +222,10 @@ static Status read_entry(Reader *reader, const char *name) {
 static Status read_header(Reader *reader) {
     Json *json = &reader->json;
     bool has_metadata = false;
-    if (!json_want(json, '{'))
+    if (!jsonlex_want(json, '{'))
         return json_error(reader);
     const char *key;
-    for (bool first = true; json_next_member(json, &reader->file->arena, &first, &key);) {
+    for (bool first = true; jsonlex_next_member(json, &reader->file->arena, &first, &key);) {
         Status status;
         if (strcmp(key, "__metadata__") != 0)
             status = read_entry(reader, key);
@@ -237,9 +237,9 @@ static Status read_header(Reader *reader) {
         if (status != STATUS_OK)
             return status;
     }
-    if (json_failed(json))
+    if (jsonlex_failed(json))
         return json_error(reader);
-    json_skip_space(json);
+    jsonlex_skip_space(json);
     if (json->at < json->size) {
         json->error = "nothing after the header's object";
         return json_error(reader);

@@ -14,7 +14,7 @@ typedef struct Json {
     bool no_memory;    /* or it failed for lack of memory */
 } Json;
 
-static inline bool json_failed(const Json *json) {
+static inline bool jsonlex_failed(const Json *json) {
     return json->error || json->no_memory;
 }
 
@@ -28,26 +28,27 @@ typedef enum JsonKind {
     JSON_NONE, /* no value begins here */
 } JsonKind;
 
-void json_skip_space(Json *json);
+void jsonlex_skip_space(Json *json);
 /* What begins after blanks; takes nothing. JSON_WHOLE is not told from JSON_NUMBER here. */
-JsonKind json_peek(Json *json);
+JsonKind jsonlex_peek(Json *json);
 /* Takes one punctuation character after blanks. */
-bool json_take(Json *json, char c);
+bool jsonlex_take(Json *json, char c);
 /* The same, as an error if it is not there. */
-bool json_want(Json *json, char c);
+bool jsonlex_want(Json *json, char c);
 /* A string into the arena, without the quotes, 0-terminated. No NUL and no lone surrogate may be in
  * it. NULL on failure. */
-const char *json_string(Json *json, Arena *arena);
+const char *jsonlex_string(Json *json, Arena *arena);
 /* A whole number without sign, fraction, exponent and leading zero that fits 64 bits. */
-bool json_whole(Json *json, uint64_t *number);
+bool jsonlex_whole(Json *json, uint64_t *number);
 /* Passes over one value of at most `depth` nested arrays and objects. */
-bool json_skip(Json *json, unsigned depth);
+bool jsonlex_skip(Json *json, unsigned depth);
 
 /* Members and elements: `first` is true before the first call. Returns whether there is a further
- * one; its key goes to *key (object). On false json_failed tells; if it did not, the end was taken.
+ * one; its key goes to *key (object). On false jsonlex_failed tells; if it did not, the end was
+ * taken.
  *
- *   json_want(json, '{');
- *   for (bool first = true; json_next_member(json, arena, &first, &key);) …
+ *   jsonlex_want(json, '{');
+ *   for (bool first = true; jsonlex_next_member(json, arena, &first, &key);) …
  */
-bool json_next_member(Json *json, Arena *arena, bool *first, const char **key);
-bool json_next_element(Json *json, bool *first);
+bool jsonlex_next_member(Json *json, Arena *arena, bool *first, const char **key);
+bool jsonlex_next_element(Json *json, bool *first);

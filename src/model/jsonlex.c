@@ -1,4 +1,4 @@
-#include "model/json.h"
+#include "model/jsonlex.h"
 
 #include "base/text.h"
 
@@ -15,7 +15,7 @@ static int here(const Json *json) {
     return json->at < json->size ? (unsigned char)json->text[json->at] : -1;
 }
 
-void json_skip_space(Json *json) {
+void jsonlex_skip_space(Json *json) {
     while (here(json) == ' ' || here(json) == '\t' || here(json) == '\n' || here(json) == '\r')
         json->at++;
 }
@@ -24,8 +24,8 @@ static bool is_digit(int c) {
     return c >= '0' && c <= '9';
 }
 
-JsonKind json_peek(Json *json) {
-    json_skip_space(json);
+JsonKind jsonlex_peek(Json *json) {
+    jsonlex_skip_space(json);
     int c = here(json);
     switch (c) {
     case '{': return JSON_OBJECT;
@@ -38,17 +38,17 @@ JsonKind json_peek(Json *json) {
     }
 }
 
-bool json_take(Json *json, char c) {
-    json_skip_space(json);
+bool jsonlex_take(Json *json, char c) {
+    jsonlex_skip_space(json);
     if (here(json) != c)
         return false;
     json->at++;
     return true;
 }
 
-bool json_want(Json *json, char c) {
+bool jsonlex_want(Json *json, char c) {
     static const char *const expected[] = {"'{'", "'}'", "'['", "']'", "':'", "','", "'\"'"};
-    if (json_take(json, c))
+    if (jsonlex_take(json, c))
         return true;
     for (size_t i = 0; i < COUNT_OF(expected); i++) {
         if (expected[i][1] == c)
@@ -161,16 +161,16 @@ static bool string_content(Json *json, char *out) {
     }
 }
 
-const char *json_string(Json *json, Arena *arena) {
-    if (!json_want(json, '"'))
+const char *jsonlex_string(Json *json, Arena *arena) {
+    if (!jsonlex_want(json, '"'))
         return NULL;
     char *out = arena_alloc(arena, string_end(json, json->at) - json->at + 1, 1);
     json->no_memory |= !out;
     return out && string_content(json, out) ? out : NULL;
 }
 
-bool json_whole(Json *json, uint64_t *number) {
-    json_skip_space(json);
+bool jsonlex_whole(Json *json, uint64_t *number) {
+    jsonlex_skip_space(json);
     size_t start = json->at;
     *number = 0;
     for (; is_digit(here(json)); json->at++) {
@@ -232,13 +232,13 @@ static bool skip_word(Json *json) {
 /* Reads a string for its errors alone. */
 static bool skip_string(Json *json) {
     Arena scratch = {0};
-    bool done = json_string(json, &scratch) != NULL;
+    bool done = jsonlex_string(json, &scratch) != NULL;
     arena_free(&scratch);
     return done;
 }
 
 static bool skip_scalar(Json *json) {
-    switch (json_peek(json)) {
+    switch (jsonlex_peek(json)) {
     case JSON_STRING: return skip_string(json);
     case JSON_WHOLE:
     case JSON_NUMBER: return skip_number(json);
@@ -247,24 +247,24 @@ static bool skip_scalar(Json *json) {
     }
 }
 
-bool json_skip(Json *json, unsigned depth) {
+bool jsonlex_skip(Json *json, unsigned depth) {
     enum { MOST = 32 };
     bool object[MOST], first[MOST];
     unsigned level = 0;
     depth = MIN_OF(depth, MOST);
     do {
-        if (level > 0 && json_take(json, object[level - 1] ? '}' : ']')) {
+        if (level > 0 && jsonlex_take(json, object[level - 1] ? '}' : ']')) {
             level--;
             continue;
         }
-        if (level > 0 && !first[level - 1] && !json_want(json, ','))
+        if (level > 0 && !first[level - 1] && !jsonlex_want(json, ','))
             return false;
         if (level > 0) {
             first[level - 1] = false;
-            if (object[level - 1] && (!skip_string(json) || !json_want(json, ':')))
+            if (object[level - 1] && (!skip_string(json) || !jsonlex_want(json, ':')))
                 return false;
         }
-        JsonKind kind = json_peek(json);
+        JsonKind kind = jsonlex_peek(json);
         if (kind != JSON_OBJECT && kind != JSON_ARRAY) {
             if (!skip_scalar(json))
                 return false;
@@ -281,22 +281,22 @@ bool json_skip(Json *json, unsigned depth) {
 
 /* Takes the separator before a further entry; false at the closing character, which is taken. */
 static bool next_entry(Json *json, char close, bool *first) {
-    if (json_failed(json))
+    if (jsonlex_failed(json))
         return false;
     if (*first) {
         *first = false;
-        return !json_take(json, close);
+        return !jsonlex_take(json, close);
     }
-    return !json_take(json, close) && json_want(json, ',');
+    return !jsonlex_take(json, close) && jsonlex_want(json, ',');
 }
 
-bool json_next_member(Json *json, Arena *arena, bool *first, const char **key) {
+bool jsonlex_next_member(Json *json, Arena *arena, bool *first, const char **key) {
     if (!next_entry(json, '}', first))
         return false;
-    *key = json_string(json, arena);
-    return *key && json_want(json, ':');
+    *key = jsonlex_string(json, arena);
+    return *key && jsonlex_want(json, ':');
 }
 
-bool json_next_element(Json *json, bool *first) {
+bool jsonlex_next_element(Json *json, bool *first) {
     return next_entry(json, ']', first);
 }

@@ -1,0 +1,62 @@
+#include "cli/cli.h"
+
+#include <stdlib.h>
+
+/* The differing rows as text lines, into the report or to the output. */
+static bool show_rows(Cli *cli, const TwPackage *a, const TwPackage *b, unsigned limit) {
+    char *text = NULL;
+    size_t size;
+    FILE *out = cli->report ? open_memstream(&text, &size) : stdout;
+    if (!out)
+        return (TwStatus)cli_error(cli, ERR_NO_MEMORY, NULL, "no memory left on the host"), false;
+    uint64_t rows = tw_package_diff(a, b, out, limit);
+    if (cli->report) {
+        fclose(out);
+        cli_put(cli, "rows", json_string(text));
+        free(text);
+    }
+    cli_put_whole(cli, "differing_rows", rows);
+    cli_put(cli, "equal", json_boolean(rows == 0));
+    if (!cli->report && rows == 0)
+        puts("equal");
+    return rows > 0;
+}
+
+static int run_diff(Cli *cli, int argc, char **argv) {
+    int64_t limit = 20;
+    Option options[] = {
+        {.name = "limit",
+         .kind = OPTION_WHOLE,
+         .value = "N",
+         .help = "rows of each table to print (default 20)",
+         .target = &limit,
+         .least = 0,
+         .most = INT32_MAX},
+        CLI_OPTION_JSON,
+        CLI_OPTION_HELP,
+    };
+    TwStatus status = 0;
+    bool differ = false;
+    if (cli_begin(cli, options, COUNT_OF(options), argc, argv)) {
+        TwPackage *a = NULL, *b = NULL;
+        status = tw_package_read(cli->context, cli->arguments.items[0], &a);
+        if (status == 0)
+            status = tw_package_read(cli->context, cli->arguments.items[1], &b);
+        if (status == 0)
+            differ = show_rows(cli, a, b, (unsigned)limit);
+        tw_package_free(a);
+        tw_package_free(b);
+    }
+    return cli_end(cli, status, differ);
+}
+
+const Verb verb_diff = {
+    .name = "diff",
+    .arguments = "PACKAGE PACKAGE",
+    .least = 2,
+    .most = 2,
+    .summary = "compare the content of two packages",
+    .about = "Exit code 1 if they differ. Packages with equal content may differ as files.\n",
+    .examples = "  tilework diff small.twpkg small.twpkg\n",
+    .run = run_diff,
+};

@@ -1,0 +1,30 @@
+#include "cli/cli.h"
+
+static int run_disasm(Cli *cli, int argc, char **argv) {
+    int64_t tile = 0;
+    Option options[] = {
+        {.name = "tile",
+         .kind = OPTION_WHOLE,
+         .value = "N",
+         .help = "the tile of a package (default 0)",
+         .target = &tile,
+         .least = 0,
+         .most = 1471},
+        CLI_OPTION_HELP,
+    };
+    TwStatus status = 0;
+    if (cli_begin(cli, options, COUNT_OF(options), argc, argv))
+        status = tw_disassemble(cli->context, cli->arguments.items[0], (unsigned)tile, stdout);
+    return cli_end(cli, status, false);
+}
+
+const Verb verb_disasm = {
+    .name = "disasm",
+    .arguments = "FILE",
+    .least = 1,
+    .most = 1,
+    .summary = "print the code of an object file or of a package",
+    .examples = "  tilework disasm double.o\n"
+                "  tilework disasm small.twpkg --tile 3\n",
+    .run = run_disasm,
+};
