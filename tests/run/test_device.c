@@ -219,6 +219,8 @@ static void test_bad_calls(void **state) {
     expect_code(run_get(device, "x", RUN_F32, c.x, 64, &diag), ERR_RUN_BINDING, &diag);
     expect_code(run_set(device, "x", RUN_F32, c.x, 63, &diag), ERR_RUN_COUNT, &diag);
     expect_code(run_invoke(device, "jump", &result, &diag), ERR_RUN_ENTRY, &diag);
+    ((PackageBinding *)package_find(c.package, "y"))->format.precision.kind = PRECISION_F32;
+    expect_code(run_get(device, "y", RUN_F16, c.y, 64, &diag), ERR_RUN_KIND, &diag);
     run_close(device);
     case_free(&c);
 }
