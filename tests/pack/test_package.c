@@ -1,8 +1,14 @@
 /* Packages in memory and in files: round trips, canonical digests, lookups, comparison. */
+#include "base/file.h"
 #include "base/random.h"
 #include "chip/chip.h"
 #include "pack/fixture.h"
 #include "pack/folder.h"
+#include "pack/rows.h"
+
+#include <sqlite3.h>
+#include <xxhash.h>
+#include <zstd.h>
 
 static const Precision f8 = {PRECISION_F8F143, -4};
 
@@ -259,11 +265,111 @@ static void test_memory(void **state) {
     fixture_free(&f);
 }
 
+/* ---- docs/package.md is true */
+
+/* Blanks and line breaks as one blank. */
+static char *squeezed(const char *path) {
+    uint8_t *bytes;
+    size_t size, count = 0;
+    assert_int_equal(file_read(path, &bytes, &size, NULL), STATUS_OK);
+    for (size_t i = 0; i < size; i++) {
+        bool blank = bytes[i] == ' ' || bytes[i] == '\n';
+        if (!blank || (count && bytes[count - 1] != ' '))
+            bytes[count++] = blank ? ' ' : bytes[i];
+    }
+    bytes[count] = 0;
+    return (char *)bytes;
+}
+
+static void test_schema_in_docs(void **state) {
+    (void)state;
+    char *page = squeezed("docs/package.md");
+    const char *at = page;
+    for (size_t t = 0; t < TABLE_COUNT; t++) {
+        at = strstr(at, pack_tables[t].sql); /* in this order */
+        if (!at)
+            fail_msg("docs/package.md lacks: %s", pack_tables[t].sql);
+    }
+    mem_free(page);
+}
+
+static void hash_number(XXH3_state_t *hash, int64_t number) {
+    XXH3_128bits_update(hash, &number, 8); /* a little-endian host */
+}
+
+/* One column of the stream that the page describes. */
+static void hash_column(XXH3_state_t *hash, sqlite3_stmt *row, int column, bool compressed) {
+    static uint8_t content[CHIP_TILE_MEM_SIZE];
+    const uint8_t tags[] = {
+        [SQLITE_NULL] = 0, [SQLITE_INTEGER] = 1, [SQLITE_TEXT] = 2, [SQLITE_BLOB] = 3};
+    int type = sqlite3_column_type(row, column);
+    XXH3_128bits_update(hash, &tags[type], 1);
+    if (type == SQLITE_INTEGER)
+        hash_number(hash, sqlite3_column_int64(row, column));
+    if (type != SQLITE_TEXT && type != SQLITE_BLOB)
+        return;
+    const void *bytes = sqlite3_column_blob(row, column);
+    size_t size = (size_t)sqlite3_column_bytes(row, column);
+    if (compressed) {
+        size = ZSTD_decompress(content, sizeof content, bytes, size);
+        bytes = content;
+    }
+    hash_number(hash, (int64_t)size);
+    XXH3_128bits_update(hash, bytes, size);
+}
+
+static void hash_table(XXH3_state_t *hash, sqlite3 *database, const char *name) {
+    char sql[200];
+    sqlite3_stmt *rows;
+    snprintf(sql, sizeof sql, "SELECT count(*) FROM %s WHERE %s", name,
+             strcmp(name, "meta") ? "1" : "key != 'content_digest'");
+    assert_int_equal(sqlite3_prepare_v2(database, sql, -1, &rows, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(rows), SQLITE_ROW);
+    XXH3_128bits_update(hash, name, strlen(name) + 1);
+    hash_number(hash, sqlite3_column_int64(rows, 0));
+    sqlite3_finalize(rows);
+    memcpy(sql + 7, "*       ", 8);
+    assert_int_equal(sqlite3_prepare_v2(database, sql, -1, &rows, NULL), SQLITE_OK);
+    while (sqlite3_step(rows) == SQLITE_ROW)
+        for (int c = 0; c < sqlite3_column_count(rows); c++)
+            hash_column(hash, rows, c, !strcmp(name, "blobs") && c == 2);
+    sqlite3_finalize(rows);
+}
+
+/* The digest computed from the file by the words of the page alone. */
+static void test_digest_in_docs(void **state) {
+    (void)state;
+    static const char *const tables[] = {"meta",       "blobs",    "tiles",    "segments",
+                                         "bindings",   "slices",   "entries",  "host_calls",
+                                         "provenance", "programs", "schedule", "buffers",
+                                         "symbols",    "lines",    "notes"};
+    Fixture f;
+    fixture_create(&f, 24, 70, 40, "f8f143(s=-4)", 6);
+    Package *package = whole_package(&f);
+    char path[300];
+    assert_int_equal(package_write(package, in_folder("digest", path), 0, NULL), STATUS_OK);
+    sqlite3 *database;
+    assert_int_equal(sqlite3_open(path, &database), SQLITE_OK);
+    XXH3_state_t *hash = XXH3_createState();
+    XXH3_128bits_reset(hash);
+    for (size_t t = 0; t < COUNT_OF(tables); t++)
+        hash_table(hash, database, tables[t]);
+    XXH128_canonical_t canonical;
+    XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(hash));
+    XXH3_freeState(hash);
+    sqlite3_close(database);
+    PackageDigest digest = package_digest(package);
+    assert_memory_equal(&canonical, &digest, sizeof digest);
+    package_free(package);
+    fixture_free(&f);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_digest),
-        cmocka_unit_test(test_diff),       cmocka_unit_test(test_source),
-        cmocka_unit_test(test_parameters), cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_round_trip),     cmocka_unit_test(test_digest),
+        cmocka_unit_test(test_diff),           cmocka_unit_test(test_source),
+        cmocka_unit_test(test_parameters),     cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_schema_in_docs), cmocka_unit_test(test_digest_in_docs),
     };
     return cmocka_run_group_tests(tests, folder_create, folder_remove);
 }
