@@ -319,11 +319,54 @@ static PlaceResult place_greedy(Scheduler *s, const Pieces *pieces, Heap *heap,
 
 /* ---- repair and choice ---------------------------------------------------------------------- */
 
-/* Marks the pieces that have a control at `event` on `tile`; when none is found, all of them. */
-static bool make_lonely(const Lanes *lanes, Pieces *pieces, const XchgSchedule *schedule,
-                        const EncodeFault *where) {
+/* Whether the end of the piece's source window meets its own pointer at some receiver. */
+static bool meets_itself(const Lanes *lanes, const XchgTransfer *t, uint32_t items) {
+    for (uint32_t i = 0; i < t->dest_count; i++) {
+        uint32_t tile = lanes->phase->dests.items[t->first_dest + i].tile;
+        if ((int32_t)items == CHIP_EXCHANGE_RECEIVE_PIPE + lanes->tiles[tile].row2)
+            return true;
+    }
+    return false;
+}
+
+/* Makes a piece lonely; one that meets itself is cut in two. PLACE_IMPOSSIBLE: nothing helps. */
+static PlaceResult isolate(const Lanes *lanes, Pieces *pieces, size_t index) {
+    Piece *piece = pieces->items + index;
+    const XchgTransfer *t = lanes->phase->transfers.items + piece->transfer;
+    piece->lonely = true;
+    if (piece->paired || !meets_itself(lanes, t, piece->items))
+        return PLACE_OK;
+    uint32_t items = piece->items, first = items / 2;
+    while (first > 0 &&
+           !(length_ok(lanes, t, first, false) && !meets_itself(lanes, t, first) &&
+             length_ok(lanes, t, items - first, false) && !meets_itself(lanes, t, items - first)))
+        first--;
+    if (first == 0)
+        return PLACE_IMPOSSIBLE;
+    if (!vec_reserve(pieces, 1))
+        return PLACE_NO_MEMORY;
+    piece = pieces->items + index;
+    memmove(piece + 1, piece, (pieces->count++ - index) * sizeof *piece);
+    piece[0].items = first;
+    piece[1].items = items - first;
+    piece[1].word += first;
+    return PLACE_OK;
+}
+
+static PlaceResult isolate_all(const Lanes *lanes, Pieces *pieces) {
+    for (size_t i = 0; i < pieces->count; i++) {
+        PlaceResult result = isolate(lanes, pieces, i);
+        if (result != PLACE_OK)
+            return result;
+    }
+    return PLACE_OK;
+}
+
+/* Makes those pieces lonely that have a control at `event` on `tile`; *marked: there were some. */
+static PlaceResult isolate_at(const Lanes *lanes, Pieces *pieces, const XchgSchedule *schedule,
+                              const EncodeFault *where, bool *marked) {
     const LaneTile *tile = lanes->tiles + where->tile;
-    bool marked = false;
+    *marked = false;
     for (size_t i = 0; i < tile->recvs.count; i++) {
         const RecvWindow *r = tile->recvs.items + i;
         int32_t pointer = r->source + CHIP_EXCHANGE_RECEIVE_PIPE + tile->row2;
@@ -332,12 +375,16 @@ static bool make_lonely(const Lanes *lanes, Pieces *pieces, const XchgSchedule *
             continue;
         const XchgMessage *m = schedule->messages.items + r->message;
         for (size_t k = 0; k < pieces->count; k++) {
-            Piece *piece = pieces->items + k;
-            if (piece->transfer == m->transfer && piece->word == m->word && !piece->lonely)
-                marked = piece->lonely = true;
+            const Piece *piece = pieces->items + k;
+            if (piece->transfer != m->transfer || piece->word != m->word || piece->lonely)
+                continue;
+            *marked = true;
+            PlaceResult result = isolate(lanes, pieces, k);
+            if (result != PLACE_OK)
+                return result;
         }
     }
-    return marked;
+    return PLACE_OK;
 }
 
 /* How often a schedule is repaired piece by piece before no two controls may meet at all. */
@@ -358,11 +405,15 @@ static RowFault try_policy(Scheduler *s, Pieces *pieces, Order order, Heap *heap
         RowFault fault = encode_rows(s->phase, s->lanes.tile_count, schedule, rows, where);
         if (fault != ROW_ALIGNMENT || round > MAX_REPAIRS)
             return fault;
-        if (round == MAX_REPAIRS || !make_lonely(&s->lanes, pieces, schedule, where)) {
+        bool marked = false;
+        result = round < MAX_REPAIRS ? isolate_at(&s->lanes, pieces, schedule, where, &marked)
+                                     : PLACE_OK;
+        if (result == PLACE_OK && !marked) {
             round = MAX_REPAIRS;
-            for (size_t i = 0; i < pieces->count; i++)
-                pieces->items[i].lonely = true;
+            result = isolate_all(&s->lanes, pieces);
         }
+        if (result != PLACE_OK)
+            return result == PLACE_NO_MEMORY ? ROW_NO_MEMORY : ROW_ALIGNMENT;
     }
 }
 

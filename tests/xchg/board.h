@@ -102,7 +102,10 @@ static bool board_write(void *context, uint32_t tile, uint32_t address, const vo
     return true;
 }
 
-/* Executes one row; its words stand at `address`. */
+#define ROW_RETURN_REGISTER 10
+
+/* Executes one row; its words stand at `address`. A branch through another register than the
+ * return address would lead elsewhere. */
 static Status board_execute(Board *board, const XchgRow *row, const uint32_t *words,
                             uint32_t address) {
     FabricRow *r = board->rows + row->tile;
@@ -112,7 +115,7 @@ static Status board_execute(Board *board, const XchgRow *row, const uint32_t *wo
         IsaInstr instr;
         unsigned size = isa_decode(words + i, row->word_count - i, &instr);
         uint32_t pc = address + 4 * i;
-        if (size > 0 && instr.form == ISA_BR) {
+        if (size > 0 && instr.form == ISA_BR && instr.operand[0] == ROW_RETURN_REGISTER) {
             fabric_row_end(r, pc + 4);
             return STATUS_OK;
         }

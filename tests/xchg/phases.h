@@ -10,9 +10,10 @@ typedef struct TestPhase {
     uint32_t tile_count;
 } TestPhase;
 
-/* Sizes: what a phase may hold at most. */
+/* What a phase may hold at most. */
 typedef struct PhaseLimits {
     uint32_t messages, tiles, words;
+    bool write_once; /* no byte is written twice: whatever is lost shows in the end */
 } PhaseLimits;
 
 #define PHASE_DATA 0x50000u /* below it are the rows */
@@ -71,6 +72,23 @@ static uint32_t pick_range(const TestPhase *p, Random *random, uint32_t tile, ui
     return address ? address : pick_address(random, 4 * words, align);
 }
 
+static bool overlap(uint32_t a, uint32_t a_words, uint32_t b, uint32_t b_words) {
+    return a < b + 4 * b_words && b < a + 4 * a_words;
+}
+
+static bool written_before(const TestPhase *p, const XchgDest *dest, uint32_t words) {
+    const XchgPhase *phase = &p->phase;
+    for (size_t i = 0; i < phase->transfers.count; i++) {
+        const XchgTransfer *t = phase->transfers.items + i;
+        for (uint32_t k = 0; k < t->dest_count; k++) {
+            const XchgDest *d = phase->dests.items + t->first_dest + k;
+            if (d->tile == dest->tile && overlap(d->address, t->words, dest->address, words))
+                return true;
+        }
+    }
+    return false;
+}
+
 static bool has_dest(const XchgDest *dests, uint32_t count, uint32_t tile) {
     for (uint32_t i = 0; i < count; i++) {
         if (dests[i].tile == tile)
@@ -108,20 +126,23 @@ static bool apart(uint32_t source, uint32_t address, uint32_t words, const XchgD
 
 /* Unicasts, multicasts, loopbacks, paired ones, and those that take up what earlier ones touched.
  */
-static void add_transfer(TestPhase *p, Random *random, uint32_t most_words) {
+static void add_transfer(TestPhase *p, Random *random, const PhaseLimits *limits) {
     for (;;) {
         XchgDest dests[12];
         uint32_t source = p->tiles[random_below(random, p->used)];
         bool pairs = random_below(random, 3) == 0;
-        uint32_t words =
-            pick(random, 1, random_below(random, 3) ? MIN_OF(70, most_words) : most_words);
+        uint32_t most = random_below(random, 3) ? MIN_OF(70, limits->words) : limits->words;
+        uint32_t words = pick(random, 1, most);
         if (pairs)
             words += words % 2;
         uint32_t align = pairs ? 8 : 4;
         uint32_t address = pick_range(p, random, source, words, align);
         uint32_t count = pick_dests(p, random, pairs, words, align, dests);
-        if (count == 0 || (count == 1 && dests[0].tile == source) ||
-            !apart(source, address, words, dests, count))
+        bool good = count > 1 || (count == 1 && dests[0].tile != source);
+        good = good && apart(source, address, words, dests, count);
+        for (uint32_t i = 0; i < count && good && limits->write_once; i++)
+            good = !written_before(p, dests + i, words);
+        if (!good)
             continue;
         assert_int_equal(xchg_phase_add(&p->phase, source, address, words, dests, count, NULL),
                          STATUS_OK);
@@ -134,7 +155,7 @@ static void phase_random(TestPhase *p, Random *random, PhaseLimits limits) {
     pick_tiles(p, random, limits.tiles);
     uint32_t messages = pick(random, 1, limits.messages);
     while (p->phase.transfers.count < messages)
-        add_transfer(p, random, limits.words);
+        add_transfer(p, random, &limits);
 }
 
 /* Where each row stands: somewhere in the first memory element, which no transfer touches. */

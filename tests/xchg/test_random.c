@@ -81,7 +81,7 @@ static void test_random_phases(void **state) {
     printf("phases from seed %llu on\n", (unsigned long long)seed);
     for (uint64_t i = 0; i < count; i++) {
         /* One in eight with messages longer than one may be. */
-        PhaseLimits limits = {40, BOARD_TILES, i % 8 == 0 ? 9000 : 400};
+        PhaseLimits limits = {40, BOARD_TILES, i % 8 == 0 ? 9000 : 400, .write_once = false};
         check_phase(board, seed + i, limits, &census);
     }
     assert_true(census.messages > 10 * count);
