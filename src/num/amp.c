@@ -68,7 +68,7 @@ void amp_prepare_f16(AmpWeights *weights, const uint64_t words[64]) {
     f16_widen_all(values, halves, COUNT);
     current()->transpose(weights, values, AMP_F16_INPUTS);
     AmpRange range = range_of(halves, COUNT);
-    weights->top = range.top > AMP_RANGE_F16.top ? AMP_NOT_FINITE : range.top;
+    weights->top = range.top;
     weights->low = range.low;
 }
 
@@ -80,13 +80,8 @@ void amp_prepare_f8(AmpWeights *weights, const uint64_t words[64], F8Format x_fo
     float values[COUNT];
     f8_decode_f32(values, codes, COUNT, w_format, scale);
     current()->transpose(weights, values, AMP_F8_INPUTS);
-    uint8_t least = 0xFF; /* 0 if one of them is NaN; a form that compilers vectorise */
-    for (int i = 0; i < COUNT; i++) {
-        uint8_t distance = codes[i] ^ F8_NAN;
-        least = distance < least ? distance : least;
-    }
     AmpRange range = w_format == F8_F143 ? AMP_RANGE_F143 : AMP_RANGE_F152;
-    weights->top = least == 0 ? AMP_NOT_FINITE : range.top + scale;
+    weights->top = range.top + scale;
     weights->low = range.low + scale;
     weights->x_format = x_format;
 }

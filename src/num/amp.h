@@ -36,13 +36,9 @@ extern const uint8_t amp_unit_of_channel[AMP_CHANNELS];
 /* A block of weights made ready for many rows: 16 channels by 16 F16 or 32 F8 inputs. */
 typedef struct AmpWeights {
     _Alignas(64) double value[AMP_F8_INPUTS][AMP_CHANNELS]; /* [input][channel], 2^scale included */
-    /* Weights are multiples of 2^low and below 2^top in magnitude, or NaN or infinite; top is
-     * AMP_NOT_FINITE if there are such. */
-    int top, low;
+    int top, low;      /* finite weights are multiples of 2^low and below 2^top in magnitude */
     F8Format x_format; /* F8 only */
 } AmpWeights;
-
-#define AMP_NOT_FINITE 1024
 
 /* words[4 * channel + phase] holds the lanes of one unit and phase, lane l at bits 16l (F16) or 8l
  * (F8). That is the order of a 512-byte block [channel][input] in memory, and of the weight

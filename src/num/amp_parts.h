@@ -20,7 +20,7 @@ typedef struct AmpRange {
 #define AMP_RANGE_OF_ZEROS ((AmpRange){-1024, 1024})
 
 /* Of F16 numbers whose largest magnitude bits are `most` and smallest nonzero ones `least`
- * (0x8000 if all are zero). Infinities and NaNs make `top` larger than any number's. */
+ * (0x8000 or more if all are zero). */
 static inline AmpRange amp_range_f16(int most, int least) {
     int high = most >> 10, low = least >> 10;
     return (AmpRange){(high ? high : 1) - 14, (low ? low : 1) - 25};

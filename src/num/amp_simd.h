@@ -62,9 +62,7 @@ SIMD AmpRange range_of(const F16 *halves) {
     __m128i one = _mm_set1_epi16(1); /* 0 - 1 becomes the largest, so that zeros do not count */
     __m128i least = _mm_minpos_epu16(_mm_min_epu16(_mm_sub_epi16(a, one), _mm_sub_epi16(b, one)));
     __m128i most = _mm_minpos_epu16(_mm_xor_si128(_mm_max_epu16(a, b), _mm_set1_epi16(-1)));
-    int least_minus_1 = _mm_extract_epi16(least, 0), most_inverted = _mm_extract_epi16(most, 0);
-    return amp_range_f16(0xFFFF - most_inverted,
-                         least_minus_1 == 0xFFFF ? 0x8000 : least_minus_1 + 1);
+    return amp_range_f16(0xFFFF - _mm_extract_epi16(most, 0), _mm_extract_epi16(least, 0) + 1);
 }
 
 /* The result row; the plain conversion does unless some lane overflows or is NaN. */

@@ -37,6 +37,8 @@ static inline float reference_step(const AmpCase *test, float acc, int row, int 
 static inline void random_amp_case(AmpCase *test, Random *random, bool f8) {
     OperandKind x_kind = (OperandKind)random_below(random, OPERAND_KINDS);
     OperandKind w_kind = (OperandKind)random_below(random, OPERAND_KINDS);
+    if (random_next(random) & 1) /* some kinds show their faults only together */
+        w_kind = x_kind;
     OperandKind p_kind = (OperandKind)random_below(random, OPERAND_KINDS);
     uint64_t bits = random_next(random);
     test->f8 = f8;
@@ -56,9 +58,9 @@ static inline void random_amp_case(AmpCase *test, Random *random, bool f8) {
         uint8_t *codes = test->x.codes[r];
         for (int i = 0; i < (f8 ? AMP_F8_INPUTS : AMP_F16_INPUTS); i++) {
             if (f8)
-                codes[i] = random_code(random, x_kind, i ? codes[i - 1] : 0);
+                codes[i] = random_code(random, x_kind, i ? negated_code(codes[i - 1]) : 0);
             else
-                halves[i] = random_half(random, x_kind, i ? halves[i - 1] : 0);
+                halves[i] = random_half(random, x_kind, i ? negated_half(halves[i - 1]) : 0);
         }
         for (int c = 0; c < AMP_CHANNELS; c++)
             test->partial[r][c] = random_half(random, p_kind, 0);
@@ -121,7 +123,132 @@ static inline void compare_rows(const AmpTable *table, const AmpCase *test,
     assert_same(out[count * stride], 0x55);
 }
 
+/* Steps that plain double additions get wrong; each in all channels. */
+static inline void check_directed_f16(const AmpTable *table) {
+    enum { BIG = 0x7800, SMALL = 0x0001, MINUS = 0x8000 }; /* 2^15, 2^-24 */
+    static const struct {
+        float acc;
+        F16 x[AMP_F16_LANES], w[AMP_F16_LANES];
+        float expected;
+    } steps[] = {
+        /* 2^30 + 64 is a tie, to even; 2^-48 above or below decides it. */
+        {64, {BIG, SMALL}, {BIG, SMALL}, 0x1p30f + 128},
+        {64, {BIG, SMALL | MINUS}, {BIG, SMALL}, 0x1p30f},
+        {-64, {BIG | MINUS, SMALL}, {BIG, SMALL}, -0x1p30f},
+        {-64, {BIG | MINUS, SMALL | MINUS}, {BIG, SMALL}, -0x1p30f - 128},
+        /* The same, decided by the accumulator: 2^30 + 64 (8 * 8) +- 0.75 and 0.25 double units. */
+        {0x1.8p-23f, {BIG, 0x4800}, {BIG, 0x4800}, 0x1p30f + 128},
+        {-0x1.8p-23f, {BIG, 0x4800}, {BIG, 0x4800}, 0x1p30f},
+        {0x1p-24f, {BIG, 0x4800}, {BIG, 0x4800}, 0x1p30f + 128},
+        {-0x1p-24f, {BIG, 0x4800}, {BIG, 0x4800}, 0x1p30f},
+        {0x1p-149f, {BIG, 0x4800}, {BIG, 0x4800}, 0x1p30f + 128},
+        {-0x1p-149f, {BIG, 0xC800}, {BIG, 0x4800}, 0x1p30f - 64},
+        /* All but the smallest cancels. */
+        {0, {BIG, SMALL, BIG | MINUS}, {BIG, SMALL, BIG}, 0x1p-48f},
+        {-0x1p30f, {BIG, SMALL}, {BIG, SMALL}, 0x1p-48f},
+        {0, {SMALL, BIG, BIG | MINUS, SMALL | MINUS}, {SMALL, BIG, BIG, SMALL}, 0},
+        {0x1p-149f, {BIG, BIG | MINUS}, {BIG, BIG}, 0x1p-149f},
+    };
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        assert_same_float(amp_step_f16(steps[i].acc, steps[i].x, steps[i].w), steps[i].expected);
+        AmpWeights weights;
+        F16 words[AMP_CHANNELS][AMP_F16_INPUTS] = {{0}};
+        float acc[AMP_CHANNELS];
+        for (int c = 0; c < AMP_CHANNELS; c++) {
+            acc[c] = steps[i].acc;
+            memcpy(words[c] + AMP_F16_LANES, steps[i].w, sizeof steps[i].w);
+        }
+        amp_prepare_f16(&weights, (const uint64_t *)(const void *)words);
+        table->phase_f16(acc, steps[i].x, &weights, 1);
+        for (int c = 0; c < AMP_CHANNELS; c++)
+            assert_same_float(acc[c], steps[i].expected);
+    }
+}
+
+/* 240 * 1 * 2^31 = 15 * 2^35, whose float32 unit is 2^15, beside products far below. */
+static inline void check_directed_f8(const AmpTable *table) {
+    static const struct {
+        float acc;
+        uint8_t x[AMP_F8_LANES], w[AMP_F8_LANES];
+        float expected;
+    } steps[] = {
+        {0x1p14f, {0x7F}, {0x40}, 15 * 0x1p35f},
+        {0x1.000002p14f, {0x7F}, {0x40}, 15 * 0x1p35f + 0x1p15f},
+        {0x1p14f, {0x7F, 0x01}, {0x40, 0x01}, 15 * 0x1p35f + 0x1p15f}, /* + 2^11 */
+        {0x1p14f, {0x7F, 0x01}, {0x40, 0x81}, 15 * 0x1p35f},           /* - 2^11 */
+        {0x1p-149f, {0x7F, 0x01}, {0x40, 0x08}, 15 * 0x1p35f + 0x1p15f},
+        {-0x1p-149f, {0x7F, 0x01}, {0x40, 0x08}, 15 * 0x1p35f},
+    };
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        float step = amp_step_f8(steps[i].acc, steps[i].x, F8_F143, steps[i].w, F8_F143, 31);
+        assert_same_float(step, steps[i].expected);
+        AmpWeights weights;
+        uint8_t words[AMP_CHANNELS][AMP_F8_INPUTS] = {{0}};
+        float acc[AMP_CHANNELS];
+        for (int c = 0; c < AMP_CHANNELS; c++) {
+            acc[c] = steps[i].acc;
+            memcpy(words[c] + 3 * AMP_F8_LANES, steps[i].w, sizeof steps[i].w);
+        }
+        amp_prepare_f8(&weights, (const uint64_t *)(const void *)words, F8_F143, F8_F143, 31);
+        table->phase_f8(acc, steps[i].x, &weights, 3);
+        for (int c = 0; c < AMP_CHANNELS; c++)
+            assert_same_float(acc[c], steps[i].expected);
+    }
+}
+
+/* 65504 + 15 rounds back, 65504 + 16 overflows. */
+static inline void check_exit_overflow(const AmpTable *table) {
+    static const F16 positive[] = {F16_INFINITE, F16_MAX, F16_QNAN};
+    for (F16Overflow mode = F16_OVERFLOW_INFINITE; mode <= F16_OVERFLOW_NAN; mode++) {
+        F16 words[AMP_CHANNELS][AMP_F16_INPUTS] = {{0}}, x[AMP_F16_INPUTS] = {0x3C00};
+        F16 out[AMP_CHANNELS], partial[AMP_CHANNELS];
+        for (int c = 0; c < AMP_CHANNELS; c++) {
+            words[c][0] = c & 1 ? 0x4C00 : 0x4B80; /* 16, 15 */
+            partial[c] = F16_MAX;
+        }
+        words[14][0] = 0xCC00; /* -16 */
+        AmpWeights weights;
+        amp_prepare_f16(&weights, (const uint64_t *)(const void *)words);
+        AmpRows rows = {x, partial, out, 32, 32, 32, 1, mode};
+        table->rows_f16(&rows, &weights);
+        for (int c = 0; c < AMP_CHANNELS; c++)
+            assert_same(out[c], c == 14 ? 0x7BFE : c & 1 ? positive[mode] : F16_MAX);
+    }
+}
+
+/* Two large products cancel and leave the smallest F16, which a double loses beside one of them. */
+static inline void check_rows_that_cancel(const AmpTable *table) {
+    AmpWeights weights;
+    F16 partial[2][AMP_CHANNELS], out[2][AMP_CHANNELS];
+    F16 words_f16[AMP_CHANNELS][AMP_F16_INPUTS] = {{0}}, x_f16[2][AMP_F16_INPUTS] = {{0}};
+    uint8_t words_f8[AMP_CHANNELS][AMP_F8_INPUTS] = {{0}}, x_f8[2][AMP_F8_INPUTS] = {{0}};
+    for (int c = 0; c < AMP_CHANNELS; c++) {
+        partial[0][c] = partial[1][c] = 1;
+        words_f16[c][8] = words_f16[c][9] = 0x7800;
+        words_f8[c][8] = words_f8[c][9] = 0x7F;
+    }
+    for (int r = 0; r < 2; r++) {
+        x_f16[r][8] = 0x7800;
+        x_f16[r][9] = 0xF800;
+        x_f8[r][8] = 0x7F;
+        x_f8[r][9] = 0xFF;
+    }
+    AmpRows rows = {x_f16, partial[0], out[0], 32, 32, 32, 2, F16_OVERFLOW_NAN};
+    amp_prepare_f16(&weights, (const uint64_t *)(const void *)words_f16);
+    table->rows_f16(&rows, &weights);
+    assert_memory_equal(out, partial, sizeof out);
+    rows.x = x_f8;
+    amp_prepare_f8(&weights, (const uint64_t *)(const void *)words_f8, F8_F143, F8_F143, 31);
+    memset(out, 0, sizeof out);
+    table->rows_f8(&rows, &weights);
+    assert_memory_equal(out, partial, sizeof out);
+}
+
 static inline void compare_amp(const AmpTable *table, const char *name, uint64_t cases) {
+    check_directed_f16(table);
+    check_directed_f8(table);
+    check_exit_overflow(table);
+    check_rows_that_cancel(table);
     Random random = seeded(name);
     for (uint64_t n = 0; n < cases; n++) {
         AmpCase test;

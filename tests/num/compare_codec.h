@@ -118,9 +118,46 @@ static inline void compare_tails(const CodecTable *table, Random *random) {
     }
 }
 
+/* Float32 patterns at and beside the borders of the formats. */
+static inline void compare_borders(const CodecTable *table) {
+    enum { BORDERS = 14, COUNT = 3 * 2 * BORDERS };
+    static const uint32_t borders[BORDERS] = {0x00000000,
+                                              0x00800000,
+                                              0x33000000 /* 2^-25 */,
+                                              0x37000000 /* 2^-17 */,
+                                              0x38800000 /* 2^-14 */,
+                                              0x3A000000,
+                                              0x3C000000,
+                                              0x43700000 /* 240 */,
+                                              0x43780000 /* 248 */,
+                                              0x47600000 /* 57344 */,
+                                              0x47700000 /* 61440 */,
+                                              0x477FE000 /* 65504 */,
+                                              0x477FF000 /* 65520 */,
+                                              0x7F800000};
+    float in[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        uint32_t sign = i & 1 ? 0x80000000u : 0;
+        in[i] = f32_from_bits(((borders[i / 6] + (uint32_t)(i % 6 / 2) - 1) & 0x7FFFFFFF) | sign);
+    }
+    for (int mode = 0; mode < 3; mode++) {
+        F16 halves[COUNT];
+        table->narrow(halves, in, COUNT, (F16Overflow)mode);
+        for (int i = 0; i < COUNT; i++)
+            assert_same(halves[i], f32_to_f16(in[i], (F16Overflow)mode));
+        for (F8Format format = F8_F152; format <= F8_F143; format++) {
+            uint8_t codes[COUNT];
+            table->encode_f32(codes, in, COUNT, format, 0, (F8Mode)mode);
+            for (int i = 0; i < COUNT; i++)
+                assert_same(codes[i], f8_from_f64((double)in[i], format, 0, (F8Mode)mode));
+        }
+    }
+}
+
 static inline void compare_codec(const CodecTable *table, const char *name, uint64_t patterns) {
     Random random = seeded(name);
     compare_tails(table, &random);
+    compare_borders(table);
     compare_decode(table);
     compare_encode_f16(table, (int)repetitions(7 * SLOWDOWN, 1));
     compare_encode_f32(table, &random, patterns);

@@ -74,9 +74,8 @@ static void check_f16(Random *random, uint64_t cases) {
         F16 x[AMP_F16_LANES], w[AMP_F16_LANES];
         double products[AMP_F16_LANES], sum = 0;
         for (int l = 0; l < AMP_F16_LANES; l++) {
-            x[l] = random_half(random, kind, l ? x[l - 1] : 0);
-            bool repeat = l && kind == OPERANDS_CANCEL;
-            w[l] = repeat ? w[l - 1] : random_half(random, kind, l ? w[l - 1] : 0);
+            x[l] = random_half(random, kind, l ? negated_half(x[l - 1]) : 0);
+            w[l] = random_half(random, kind, l ? w[l - 1] : 0);
             products[l] = half_value(x[l]) * half_value(w[l]);
             sum += products[l];
         }
@@ -104,9 +103,8 @@ static void check_f8(Random *random, uint64_t cases) {
         uint8_t x[AMP_F8_LANES], w[AMP_F8_LANES];
         double products[AMP_F8_LANES], sum = 0;
         for (int l = 0; l < AMP_F8_LANES; l++) {
-            x[l] = random_code(random, kind, l ? x[l - 1] : 0);
-            bool repeat = l && kind == OPERANDS_CANCEL;
-            w[l] = repeat ? w[l - 1] : random_code(random, kind, l ? w[l - 1] : 0);
+            x[l] = random_code(random, kind, l ? negated_code(x[l - 1]) : 0);
+            w[l] = random_code(random, kind, l ? w[l - 1] : 0);
             products[l] = ldexp(code_value(x[l], x_format) * code_value(w[l], w_format), scale);
             sum += products[l];
         }

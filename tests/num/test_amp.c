@@ -109,35 +109,6 @@ static void spreads_special_values(void **state) {
     assert_true(amp_step_f32(0x1p-149f, 0x1p-75f, 0x1p-75f) == 0x1p-148f);
 }
 
-/* Sums that no chain of double additions gets right: the exact path must decide. */
-static void takes_the_exact_path(void **state) {
-    (void)state;
-    const F16 big = 0x7800, small = 0x0001, minus_small = 0x8001, one = 0x3C00; /* 2^15, 2^-24 */
-    const float half_ulp = 64; /* of 2^30 in float32 */
-    /* 2^30 + half a unit is a tie, to even; 2^-48 above or below decides it. */
-    const F16 x_up[4] = {big, small, 0, 0}, w[4] = {big, small, 0, 0};
-    const F16 x_down[4] = {big, minus_small, 0, 0};
-    assert_true(amp_step_f16(half_ulp, x_up, w) == 0x1p30f + 128);
-    assert_true(amp_step_f16(half_ulp, x_down, w) == 0x1p30f);
-    assert_true((float)(64.0 + 0x1p30 + 0x1p-48) == 0x1p30f); /* what double makes of it */
-    /* Everything cancels but the smallest product. */
-    const F16 x_cancel[4] = {big, small, 0xF800, 0}, w_cancel[4] = {big, small, big, one};
-    assert_true(amp_step_f16(0, x_cancel, w_cancel) == 0x1p-48f);
-    const F16 x_order[4] = {small, big, 0xF800, minus_small}, w_order[4] = {small, big, big, small};
-    assert_int_equal(f32_bits(amp_step_f16(-0.0f, x_order, w_order)), 0);
-    /* FP8: a large scale beside a partial sum far below. */
-    const uint8_t x8[8] = {0x7F, 0x01}, up[8] = {0x40, 0x00}, down[8] = {0x40, 0x81};
-    float large = (float)ldexp(240, 31);
-    assert_true(amp_step_f8(0x1p-24f, x8, F8_F143, up, F8_F143, 31) == large);
-    float tie = nextafterf(large, INFINITY) - large; /* one unit */
-    assert_true(amp_step_f8(tie / 2, x8, F8_F143, up, F8_F143, 31) == large);
-    const uint8_t x_tie[8] = {0x7F, 0x01, 0x01}, w_tie[8] = {0x40, 0x01, 0x81};
-    assert_true(amp_step_f8(nextafterf(tie / 2, INFINITY), x_tie, F8_F143, w_tie, F8_F143, 31) ==
-                large + tie);
-    assert_true(amp_step_f8(tie / 2, x8, F8_F143, down, F8_F143, 31) ==
-                (float)(ldexp(240, 31) - ldexp(1, 11) + (double)tie / 2));
-}
-
 static void sums_exactly(void **state) {
     (void)state;
     const double cancel[] = {0x1p500, 1, -0x1p500, -1}, zeros[] = {-0.0, -0.0},
@@ -179,11 +150,8 @@ static void sums_exactly(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(computes_the_f16_example),
-        cmocka_unit_test(computes_the_f8_example),
-        cmocka_unit_test(spreads_special_values),
-        cmocka_unit_test(takes_the_exact_path),
-        cmocka_unit_test(sums_exactly),
+        cmocka_unit_test(computes_the_f16_example), cmocka_unit_test(computes_the_f8_example),
+        cmocka_unit_test(spreads_special_values),   cmocka_unit_test(sums_exactly),
         cmocka_unit_test(levels_equal_the_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
