@@ -128,8 +128,8 @@ static bool add_pairs(TileGraph *tiles, uint32_t *cursor) {
             for (uint32_t a = 0; a < interface.operand_count; a++)
                 for (uint32_t b = a + 1; b < interface.operand_count; b++)
                     if (interface.operands[a].apart >> b & 1 &&
-                        !vec_push(&tiles->pairs,
-                                  (LowerPair){call->operands[a].buffer, call->operands[b].buffer}))
+                        !vec_push(&tiles->pairs, ((LowerPair){.a = call->operands[a].buffer,
+                                                              .b = call->operands[b].buffer})))
                         return false;
         }
         tiles->tile_pair[tile + 1] = (uint32_t)tiles->pairs.count;
@@ -174,10 +174,22 @@ static bool add_bindings(Lowering *lowering) {
     return true;
 }
 
+static bool add_values(Lowering *lowering) {
+    for (uint32_t value = 0; value < lowering->plan->value_count; value++) {
+        const GraphValue *info = &lowering->graph->values.items[value];
+        LowerValue entry = {info->name, value, info->shape, lowering->plan->values[value].format};
+        if (!vec_push(&lowering->result->values, entry))
+            return false;
+    }
+    return true;
+}
+
 static bool lower_all(Lowering *lowering) {
     const Graph *graph = lowering->graph;
     const Plan *plan = lowering->plan;
     TileGraph *tiles = lowering->result;
+    if (!add_values(lowering))
+        return false;
     for (uint32_t i = 0; i < graph->ops.count; i++)
         if (graph->ops.items[i].kind == GRAPH_OUTPUT)
             lowering->is_output[graph_port_value(graph, i)] = true;
@@ -208,10 +220,14 @@ Status lower_plan(const Graph *graph, const Plan *plan, TileGraph *result, Diag 
 void tile_graph_free(TileGraph *tiles) {
     mem_free(tiles->tile_buffer);
     mem_free(tiles->tile_pair);
+    mem_free(tiles->row_buffer);
+    vec_free(&tiles->values);
     vec_free(&tiles->buffers);
     vec_free(&tiles->pairs);
     vec_free(&tiles->specs);
     vec_free(&tiles->calls);
+    vec_free(&tiles->copies);
+    vec_free(&tiles->dests);
     vec_free(&tiles->steps);
     vec_free(&tiles->slices);
     vec_free(&tiles->bindings);

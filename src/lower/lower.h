@@ -1,6 +1,9 @@
 /* Lowering: a plan becomes a tile graph, that is the buffers of every tile and the ordered steps
  * that use them. No address is known here.
  *
+ * A step either computes (kernel calls, each tile for itself, no barrier before or after) or
+ * exchanges (all tiles meet at a barrier and then run the rows of one phase together).
+ *
  * Steps are numbered 0…step_count-1. Time is counted in events: the host writes inputs and
  * parameters in event 0, step s is event s + 1, the host reads outputs in event step_count + 1 (the
  * end event). A parameter lives from event 0 to the end event: the package may run many times.
@@ -21,12 +24,25 @@ typedef enum BufferRole {
     BUFFER_PARAMETER, /* written by the host once */
     BUFFER_OUTPUT,    /* read by the host after every run */
     BUFFER_TEMPORARY,
+    BUFFER_ROWS, /* code of a tile's row in one exchange step, loaded once: 8-byte aligned, below
+                  * 0x80000; its tail is what instruction fetch reads ahead */
 } BufferRole;
+
+#define LOWER_NONE UINT32_MAX
+
+/* A stored value: a graph value or partial results, in one format. The plan's numbers; the first
+ * ones are the graph's own values, where they are produced or written by the host. */
+typedef struct LowerValue {
+    const char *name; /* of the graph value, or of what is made of it; lives as long as the plan */
+    uint32_t graph_value; /* what it holds, or the sum that it is part of */
+    Shape shape;
+    Format format;
+} LowerValue;
 
 typedef struct LowerBuffer {
     uint32_t tile;      /* logical */
-    uint32_t value;     /* graph value */
-    uint32_t shard;     /* shard number in the value's format */
+    uint32_t value;     /* index into TileGraph.values; LOWER_NONE for rows */
+    uint32_t shard;     /* shard number in the value's format; of rows: the exchange's number */
     uint32_t bytes;     /* storage, ≥ 1 */
     uint32_t tail;      /* bytes behind it that are read and discarded */
     uint32_t alignment; /* power of two */
@@ -35,9 +51,11 @@ typedef struct LowerBuffer {
     uint32_t first_event, last_event; /* inclusive */
 } LowerBuffer;
 
-/* Two buffers of one tile that may not share an effective memory element. */
+/* Two buffers of one tile that may not share an effective memory element. A soft pair only runs
+ * faster apart (a tile that sends from one and receives into the other). */
 typedef struct LowerPair {
     uint32_t a, b;
+    bool soft;
 } LowerPair;
 
 typedef struct LowerOperand {
@@ -53,13 +71,25 @@ typedef struct LowerCall {
     int32_t scalars[KERNEL_MAX_SCALARS];
 } LowerCall;
 
-typedef enum LowerStepKind { STEP_COMPUTE } LowerStepKind;
+/* `words` 32-bit words from one buffer to the same number of bytes in others: one send, received by
+ * all destinations. Offsets are multiples of 4. A tile occurs once among the destinations; the
+ * source's own tile may be one of several (a loopback), never the only one. Copies of one step
+ * neither read nor overwrite what another one writes. */
+typedef struct LowerCopy {
+    LowerOperand source;
+    uint32_t words;
+    uint32_t first_dest, dest_count; /* TileGraph.dests, by ascending tile */
+} LowerCopy;
+
+typedef enum LowerStepKind { STEP_COMPUTE, STEP_EXCHANGE } LowerStepKind;
 
 /* All tiles enter a step in the same order; tiles without a call go on to the next one. */
 typedef struct LowerStep {
     LowerStepKind kind;
     uint32_t operation;              /* graph operation it comes from */
-    uint32_t first_call, call_count; /* by ascending tile */
+    uint32_t first_call, call_count; /* STEP_COMPUTE: by ascending tile */
+    uint32_t first_copy, copy_count; /* STEP_EXCHANGE: in the order in which they are best sent */
+    uint32_t exchange;               /* STEP_EXCHANGE: its number among the exchange steps */
     uint64_t predicted_cycles;       /* of the slowest tile */
 } LowerStep;
 
@@ -84,11 +114,16 @@ typedef struct TileGraph {
     uint32_t tiles;        /* logical tiles 0…tiles-1; some may be idle */
     uint32_t *tile_buffer; /* tiles + 1 numbers: buffers of tile t are [t], …, [t + 1] - 1 */
     uint32_t *tile_pair;   /* the same for pairs */
+    VEC(LowerValue) values;
     VEC(LowerBuffer) buffers;
     VEC(LowerPair) pairs;
     VEC(KernelSpec) specs; /* different ones */
     VEC(LowerCall) calls;
+    VEC(LowerCopy) copies;
+    VEC(LowerOperand) dests;
     VEC(LowerStep) steps;
+    uint32_t exchanges;   /* exchange steps */
+    uint32_t *row_buffer; /* [exchange * tiles + tile]: buffer of the tile's row, or LOWER_NONE */
     VEC(LowerSlice) slices;
     VEC(LowerBinding) bindings; /* inputs and parameters in graph order, then outputs */
     uint32_t end_event;
