@@ -1,5 +1,6 @@
 /* Words to packets: operands resolved to register numbers, the function that executes each half,
  * and in which order the halves may run. */
+#include "base/cpu.h"
 #include "sim/internal.h"
 
 /* Registers of one instruction by file, a bit each. */
@@ -140,9 +141,18 @@ void decode_packet(Packet *packet, const uint32_t *words, size_t count) {
         decode_repeat(packet, words, count);
 }
 
+static bool has_f16c;
+static void find_level(void) {
+    has_f16c = cpu_level() >= CPU_AVX2;
+}
+
 ExecFunction exec_function(IsaForm form) {
     static const ExecTable *const tables[] = {&exec_int, &exec_mem, &exec_float, &exec_amp,
                                               &exec_system};
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, find_level);
+    if (has_f16c && exec_f16c[form])
+        return exec_f16c[form];
     for (size_t i = 0; i < COUNT_OF(tables); i++)
         if ((*tables[i])[form])
             return (*tables[i])[form];

@@ -91,7 +91,8 @@ ARITHMETIC(sub, x - y, exact_sum(x, -(double)y))
 ARITHMETIC_BROADCAST(sub, x - y, exact_sum(x, -(double)y))
 ARITHMETIC(mul, x *y, exact_product(x, y))
 ARITHMETIC_BROADCAST(mul, x *y, exact_product(x, y))
-ARITHMETIC(absadd, (x < 0 ? -x : x) + (y < 0 ? -y : y), exact_sum(fabsf(x), fabsf(y)))
+#define MAGNITUDE(x) _Generic((x), float : fabsf, double : fabs)(x)
+ARITHMETIC(absadd, MAGNITUDE(x) + MAGNITUDE(y), exact_sum(fabsf(x), fabsf(y)))
 
 /* Choices: the result is one of the operands. A NaN loses to a number; of two zeros max gives +0
  * and min -0 (assumed).

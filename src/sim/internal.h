@@ -295,3 +295,5 @@ void exec_set_fp_control(Context *context, uint32_t value);
 
 typedef const ExecFunction ExecTable[ISA_FORM_COUNT];
 extern ExecTable exec_int, exec_mem, exec_float, exec_amp, exec_system;
+/* Faster equals of some of them, from CPU_AVX2 on. */
+extern ExecTable exec_f16c;

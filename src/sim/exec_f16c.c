@@ -1,0 +1,170 @@
+/* The binary16 instructions that kernels live on, by the conversion instructions of the host: for
+ * nearest even, and for operands and results that are finite and in range. All else is left to the
+ * plain functions of exec_float.c and exec_amp.c, which these equal bit for bit. */
+#include "sim/rounding.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#define F16C __attribute__((target("avx,f16c")))
+
+/* Lane i of a vector as float32; of two lanes the upper half is zero. */
+F16C static inline __m128 load4(const Context *c, unsigned r) {
+    return _mm_cvtph_ps(_mm_loadl_epi64((const __m128i *)(const void *)&c->a[r]));
+}
+F16C static inline __m128 load2(const Context *c, unsigned r) {
+    return _mm_cvtph_ps(_mm_cvtsi32_si128((int)c->a[r]));
+}
+/* Broadcast sources. */
+F16C static inline __m128 low_of(const Context *c, unsigned r) {
+    __m128 both = load2(c, r);
+    return _mm_shuffle_ps(both, both, 0x00);
+}
+F16C static inline __m128 high_of(const Context *c, unsigned r) {
+    __m128 both = load2(c, r);
+    return _mm_shuffle_ps(both, both, 0x55);
+}
+
+F16C static inline void set4(Context *c, unsigned r, __m128 x) {
+    _mm_storel_epi64((__m128i *)(void *)&c->a[r], _mm_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+}
+F16C static inline void set2(Context *c, unsigned r, __m128 x) {
+    c->a[r] = (uint32_t)_mm_cvtsi128_si32(_mm_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+}
+
+F16C static inline __m128 magnitude(__m128 x) {
+    return _mm_andnot_ps(_mm_set1_ps(-0.0f), x);
+}
+/* Lanes that are NaN or would round beyond the largest number. */
+F16C static inline int beyond(__m128 x) {
+    return _mm_movemask_ps(_mm_cmpnlt_ps(magnitude(x), _mm_set1_ps(F16_BORDER)));
+}
+F16C static inline int unordered(__m128 x, __m128 y) {
+    return _mm_movemask_ps(_mm_cmpunord_ps(x, y));
+}
+
+/* Of equal operands only zeros differ: max takes +0, min -0. */
+F16C static inline __m128 larger(__m128 x, __m128 y) {
+    __m128 equal = _mm_cmpeq_ps(x, y);
+    return _mm_blendv_ps(_mm_max_ps(x, y), _mm_and_ps(x, y), equal);
+}
+F16C static inline __m128 smaller(__m128 x, __m128 y) {
+    __m128 equal = _mm_cmpeq_ps(x, y);
+    return _mm_blendv_ps(_mm_min_ps(x, y), _mm_or_ps(x, y), equal);
+}
+
+static void plainly(IsaForm form, Context *c, const Half *h) {
+    (exec_float[form] ? exec_float[form] : exec_amp[form])(c, h);
+}
+
+/* Two-lane forms: the idle lanes hold 0 or a copy; 0 is in range, a copy is as its original. */
+#define ARITHMETIC(id, lanes, source, expression)                                                  \
+    F16C static void fast_##id(Context *c, const Half *h) {                                        \
+        __m128 x = source(c, h->r[1]), y = load##lanes(c, h->r[2]), d = expression;                \
+        if (__builtin_expect(!c->plain_rounding || beyond(d), 0))                                  \
+            plainly(ISA_##id, c, h);                                                               \
+        else                                                                                       \
+            set##lanes(c, h->r[0], d);                                                             \
+    }
+#define CHOICE(id, lanes, expression)                                                              \
+    F16C static void fast_##id(Context *c, const Half *h) {                                        \
+        __m128 x = load##lanes(c, h->r[1]), y = load##lanes(c, h->r[2]);                           \
+        if (__builtin_expect(unordered(x, y), 0))                                                  \
+            plainly(ISA_##id, c, h);                                                               \
+        else                                                                                       \
+            set##lanes(c, h->r[0], expression);                                                    \
+    }
+#define CLAMP(id, lanes)                                                                           \
+    F16C static void fast_##id(Context *c, const Half *h) {                                        \
+        __m128 x = load##lanes(c, h->r[1]), y = load2(c, h->r[2]);                                 \
+        __m128 low = _mm_shuffle_ps(y, y, 0x00), high = _mm_shuffle_ps(y, y, 0x55);                \
+        if (__builtin_expect(unordered(x, y), 0))                                                  \
+            plainly(ISA_##id, c, h);                                                               \
+        else                                                                                       \
+            set##lanes(c, h->r[0], smaller(larger(x, low), high));                                 \
+    }
+#define ALL_ARITHMETIC(ID, expression)                                                             \
+    ARITHMETIC(F16V2##ID, 2, load2, expression)                                                    \
+    ARITHMETIC(F16V2##ID##_BL, 2, low_of, expression)                                              \
+    ARITHMETIC(F16V2##ID##_BU, 2, high_of, expression)                                             \
+    ARITHMETIC(F16V4##ID, 4, load4, expression)                                                    \
+    ARITHMETIC(F16V4##ID##_BL, 4, low_of, expression)                                              \
+    ARITHMETIC(F16V4##ID##_BU, 4, high_of, expression)
+
+ALL_ARITHMETIC(ADD, _mm_add_ps(x, y))
+ALL_ARITHMETIC(SUB, _mm_sub_ps(x, y))
+ALL_ARITHMETIC(MUL, _mm_mul_ps(x, y))
+ARITHMETIC(F16V2ABSADD, 2, load2, _mm_add_ps(magnitude(x), magnitude(y)))
+ARITHMETIC(F16V4ABSADD, 4, load4, _mm_add_ps(magnitude(x), magnitude(y)))
+CHOICE(F16V2MAX, 2, larger(x, y))
+CHOICE(F16V4MAX, 4, larger(x, y))
+CHOICE(F16V2MIN, 2, smaller(x, y))
+CHOICE(F16V4MIN, 4, smaller(x, y))
+CHOICE(F16V2ABSMAX, 2, larger(magnitude(x), magnitude(y)))
+CHOICE(F16V4ABSMAX, 4, larger(magnitude(x), magnitude(y)))
+CLAMP(F16V2CLAMP, 2)
+CLAMP(F16V4CLAMP, 4)
+
+/* Conversions. */
+F16C static void fast_F32V2TOF16(Context *c, const Half *h) {
+    __m128 x = _mm_castsi128_ps(_mm_loadl_epi64((const __m128i *)(const void *)&c->a[h->r[1]]));
+    if (__builtin_expect(!c->plain_rounding || beyond(x), 0))
+        plainly(ISA_F32V2TOF16, c, h);
+    else
+        set2(c, h->r[0], x);
+}
+F16C static void fast_F32V4TOF16(Context *c, const Half *h) {
+    __m128 x = _mm_loadu_ps((const float *)(const void *)&c->a[h->r[1]]);
+    if (__builtin_expect(!c->plain_rounding || beyond(x), 0))
+        plainly(ISA_F32V4TOF16, c, h);
+    else
+        set4(c, h->r[0], x);
+}
+F16C static void fast_F16V2TOF32(Context *c, const Half *h) {
+    __m128 x = load2(c, h->r[1]);
+    if (__builtin_expect(unordered(x, x), 0))
+        plainly(ISA_F16V2TOF32, c, h);
+    else
+        _mm_storel_epi64((__m128i *)(void *)&c->a[h->r[0]], _mm_castps_si128(x));
+}
+
+/* Accumulators: four lanes are added to compute[first …]; a NaN is left to the plain function. */
+#define ACCUMULATE(id, expression)                                                                 \
+    F16C static void fast_##id(Context *c, const Half *h) {                                        \
+        __m128 x = load4(c, h->r[0]), low = expression(_mm_loadu_ps(c->compute), x);               \
+        __m128 y = id##_LANES == 8 ? load4(c, h->r[0] + 2u) : x;                                   \
+        __m128 high = expression(_mm_loadu_ps(c->compute + 4), y);                                 \
+        if (__builtin_expect(unordered(low, id##_LANES == 8 ? high : low), 0)) {                   \
+            plainly(ISA_##id, c, h);                                                               \
+            return;                                                                                \
+        }                                                                                          \
+        _mm_storeu_ps(c->compute, low);                                                            \
+        if (id##_LANES == 8)                                                                       \
+            _mm_storeu_ps(c->compute + 4, high);                                                   \
+    }
+#define F16V4ACC_LANES    4
+#define F16V4ABSACC_LANES 4
+#define F16V8ACC_LANES    8
+#define F16V8ABSACC_LANES 8
+F16C static inline __m128 plus_magnitude(__m128 sum, __m128 x) {
+    return _mm_add_ps(sum, magnitude(x));
+}
+ACCUMULATE(F16V4ACC, _mm_add_ps)
+ACCUMULATE(F16V4ABSACC, plus_magnitude)
+ACCUMULATE(F16V8ACC, _mm_add_ps)
+ACCUMULATE(F16V8ABSACC, plus_magnitude)
+
+#define ROW(id) [ISA_##id] = fast_##id
+#define ROWS(ID)                                                                                   \
+    ROW(F16V2##ID), ROW(F16V2##ID##_BL), ROW(F16V2##ID##_BU), ROW(F16V4##ID), ROW(F16V4##ID##_BL), \
+        ROW(F16V4##ID##_BU)
+
+ExecTable exec_f16c = {
+    ROWS(ADD),        ROWS(SUB),       ROWS(MUL),        ROW(F16V2ABSADD), ROW(F16V4ABSADD),
+    ROW(F16V2MAX),    ROW(F16V4MAX),   ROW(F16V2MIN),    ROW(F16V4MIN),    ROW(F16V2ABSMAX),
+    ROW(F16V4ABSMAX), ROW(F16V2CLAMP), ROW(F16V4CLAMP),  ROW(F32V2TOF16),  ROW(F32V4TOF16),
+    ROW(F16V2TOF32),  ROW(F16V4ACC),   ROW(F16V4ABSACC), ROW(F16V8ACC),    ROW(F16V8ABSACC),
+};
+#else
+ExecTable exec_f16c;
+#endif
