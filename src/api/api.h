@@ -36,6 +36,11 @@ struct TwDevice {
 TwStatus api_no_memory(TwContext *context);
 Precision api_precision(TwPrecision precision);
 TwPrecision api_public_precision(Precision precision);
+/* tw_weights_generate for a compilation that may use `tiles` tiles (0: all). If the graph's tensors
+ * cannot even in sum lie on so many tiles, no plan exists and nobody will read a parameter: then
+ * none is generated, so that the refusal comes at once. */
+TwStatus api_generate_weights(TwContext *context, const TwGraph *graph, uint64_t seed, double sigma,
+                              unsigned tiles, TwWeights **weights);
 /* Takes over the package, also when there is no memory for the handle. */
 TwStatus api_wrap_package(TwContext *context, Package *package, TwPackage **handle);
 

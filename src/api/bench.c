@@ -71,8 +71,9 @@ static TwStatus compile_bench(Bench *bench) {
     TwStatus status = tw_graph_gemm(bench->context, options->rows, options->inner, options->columns,
                                     options->operand, &bench->graph);
     if (status == 0)
-        status = tw_weights_generate(bench->context, bench->graph, options->seed,
-                                     options->weight_sigma, &bench->weights);
+        status =
+            api_generate_weights(bench->context, bench->graph, options->seed, options->weight_sigma,
+                                 options->compile.tiles, &bench->weights);
     if (status == 0)
         status = tw_compile(bench->context, bench->graph, bench->weights, &options->compile,
                             &compiled, &bench->report->compile);

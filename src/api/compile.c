@@ -66,13 +66,35 @@ TwStatus tw_weights_read(TwContext *context, const TwGraph *graph, const char *c
     return finish_weights(status, filled, weights);
 }
 
-TwStatus tw_weights_generate(TwContext *context, const TwGraph *graph, uint64_t seed, double sigma,
-                             TwWeights **weights) {
+/* Bytes of all inputs, parameters and outputs, one copy each, against the tiles' memory. */
+static bool may_fit(const Graph *graph, unsigned tiles) {
+    uint64_t total = 0, memory = (uint64_t)tiles * CHIP_TILE_MEM_SIZE;
+    for (uint32_t op = 0; op < graph->ops.count && total <= memory; op++) {
+        if (graph->ops.items[op].kind == GRAPH_GEMM)
+            continue;
+        const GraphValue *value = &graph->values.items[graph_port_value(graph, op)];
+        uint64_t count;
+        if (!shape_count(&value->shape, &count) || count > memory)
+            return false;
+        total += count * precision_bytes(value->precision);
+    }
+    return total <= memory;
+}
+
+TwStatus api_generate_weights(TwContext *context, const TwGraph *graph, uint64_t seed, double sigma,
+                              unsigned tiles, TwWeights **weights) {
     TwWeights *filled = create_weights(graph);
     if (!filled)
         return api_no_memory(context);
-    Status status = model_generate(graph->graph, seed, sigma, &filled->parameters, &context->diag);
+    Status status = STATUS_OK;
+    if (may_fit(graph->graph, tiles ? tiles : CHIP_TILES))
+        status = model_generate(graph->graph, seed, sigma, &filled->parameters, &context->diag);
     return finish_weights(status, filled, weights);
+}
+
+TwStatus tw_weights_generate(TwContext *context, const TwGraph *graph, uint64_t seed, double sigma,
+                             TwWeights **weights) {
+    return api_generate_weights(context, graph, seed, sigma, CHIP_TILES, weights);
 }
 
 void tw_weights_free(TwWeights *weights) {

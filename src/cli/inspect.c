@@ -132,7 +132,16 @@ static json_t *buffer_json(const TwBuffer *buffer) {
     return object;
 }
 
-/* The buffers of one tile, its code being among the segments. */
+static void print_code(const TwPackage *package, unsigned tile) {
+    for (size_t i = 0; i < tw_segment_count(package); i++) {
+        TwSegment segment = tw_segment(package, i);
+        if (segment.tile == tile && segment.executable)
+            printf("%05x-%05x %7u  code\n", segment.address, segment.address + segment.size,
+                   segment.size);
+    }
+}
+
+/* Code and buffers of one tile. */
 static TwStatus show_memory(Cli *cli, const TwPackage *package, unsigned tile) {
     unsigned program = tw_tile_program(package, tile);
     size_t count = tw_program_buffers(package, program, NULL, 0);
@@ -141,8 +150,10 @@ static TwStatus show_memory(Cli *cli, const TwPackage *package, unsigned tile) {
         return (TwStatus)cli_error(cli, ERR_NO_MEMORY, NULL, "no memory left on the host");
     tw_program_buffers(package, program, buffers, count);
     json_t *list = json_array();
-    if (!cli->report)
+    if (!cli->report) {
         printf("tile %u, program %u\n", tile, program);
+        print_code(package, tile);
+    }
     for (size_t i = 0; i < count; i++) {
         const TwBuffer *buffer = &buffers[i];
         if (cli->report)
@@ -209,7 +220,7 @@ static int run_inspect(Cli *cli, int argc, char **argv) {
          .target = &arguments.plan},
         {.name = "memory",
          .kind = OPTION_FLAG,
-         .help = "buffers of one tile, by address",
+         .help = "code and buffers of one tile",
          .target = &arguments.memory},
         {.name = "tile",
          .kind = OPTION_WHOLE,
