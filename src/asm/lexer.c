@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define MAX_DEPTH      200
-#define MAX_STATEMENTS 4000000u
+#define MAX_STATEMENTS 1000000u
 
 bool asm_word_start(char c) {
     return isalpha((unsigned char)c) || c == '_' || c == '.';

@@ -335,6 +335,8 @@ static void define_macro(Assembler *a, Cursor *cursor, Place place) {
 
 /* The text of an expansion grows in a->scratch. */
 static void add_text(Assembler *a, const char *at, size_t length) {
+    if (length == 0)
+        return;
     if (a->scratch.count + length > 1u << 24 || !vec_reserve(&a->scratch, length))
         asm_no_memory(a);
     memcpy(a->scratch.items + a->scratch.count, at, length);

@@ -1,0 +1,3 @@
+.worker
+.allow_optimizations
+    {fnop; nop}

@@ -1,0 +1,5 @@
+.warning "take care"
+.warning
+.error "stop \"here\""
+.error
+.err

@@ -1,0 +1,6 @@
+.worker
+    nop
+    rpt $m0, 1
+    {nop; fnop}
+    nop
+    nop

@@ -1,0 +1,5 @@
+.worker
+    nop
+    rpt 5, 1
+    {nop; fnop}
+    {nop; uput $FP_CLR, $a0}

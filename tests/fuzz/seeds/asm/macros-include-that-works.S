@@ -1,0 +1,2 @@
+    .include "inner.S"
+    .int from_include

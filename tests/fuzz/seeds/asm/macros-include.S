@@ -1,0 +1,3 @@
+    .include "inner.S"
+    .int from_include
+    .include "none.S"

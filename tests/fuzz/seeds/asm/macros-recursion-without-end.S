@@ -1,0 +1,4 @@
+.macro FOREVER
+    FOREVER
+.endm
+    FOREVER

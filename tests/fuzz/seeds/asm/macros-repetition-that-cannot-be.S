@@ -1,0 +1,7 @@
+.rept -1
+.endr
+.rept later
+.endr
+.irp
+.endr
+later:

@@ -1,0 +1,3 @@
+    ADD $m0, $m1, $m2
+    .WORKER
+    { NOP ; FNOP }

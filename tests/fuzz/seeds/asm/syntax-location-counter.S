@@ -1,0 +1,4 @@
+start: nop
+    .int . - start
+    .int .
+    .size start, . - start
