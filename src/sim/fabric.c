@@ -395,7 +395,9 @@ static void refuse_item(Fabric *f, uint32_t tile, const Arrival *a, int32_t slot
     const Port *port = f->ports + tile;
     const char *item = a->paired ? "an item of 64 bits" : "a word";
     FabricTrap trap = with_message(at(code, tile, slot), a->mux->source, a->sent->message);
-    if (code == ERR_SIM_XCHG_FORMAT)
+    if (code == ERR_SIM_XCHG_FORMAT && !a->paired && port->format == 0)
+        violate(f, trap, "%s arrives less than %d events after a 64-bit format", item, FORMAT_LAG);
+    else if (code == ERR_SIM_XCHG_FORMAT)
         violate(f, trap, "%s arrives while the format is %u", item,
                 a->paired ? port->item_format : port->format);
     else if (code == ERR_SIM_XCHG_POINTER)
