@@ -95,6 +95,10 @@ typedef struct AsmDefine {
     int64_t value;
 } AsmDefine;
 
+/* The names that kernels of the public libraries take from the SDK's headers (standard.def). A
+ * caller adds them to its own defines where it wants them. */
+const AsmDefine *asm_standard_defines(size_t *count);
+
 typedef struct AsmOptions {
     const AsmDefine *defines; /* as if .set stood before the first line */
     size_t define_count;

@@ -297,6 +297,16 @@ void asm_process(Assembler *a, const Statement *statement) {
 
 /* ---- the call */
 
+const AsmDefine *asm_standard_defines(size_t *count) {
+    static const AsmDefine standard[] = {
+#define STANDARD(name, value) {#name, (value)},
+#include "asm/standard.def"
+#undef STANDARD
+    };
+    *count = COUNT_OF(standard);
+    return standard;
+}
+
 static void run(Assembler *a, const char *name, const char *text, size_t size) {
     asm_enter_section(a, ".text", ASM_ALLOC | ASM_EXEC);
     a->mode = ISA_BOTH;

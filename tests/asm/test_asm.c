@@ -169,6 +169,31 @@ static void test_defines(void **state) {
     assert_null(object);
 }
 
+static void test_standard_defines(void **state) {
+    (void)state;
+    AsmOptions options = {0};
+    options.defines = asm_standard_defines(&options.define_count);
+    const char *text = ".worker\nuput CSR_W_FP_CLR__INDEX & CSR_UPPER_MASK, $a0\n"
+                       "f8v8hihov4amp $a0:1, $a2:3, $a4:5, TAMP_F16V4_E4_P3\n"
+                       ".int TMEM_FULL_ADDRESS_MASK, TFPU_FP32_TRUE\n";
+    AsmObject *object;
+    assert_int_equal(asm_assemble("t.S", text, strlen(text), &options, &object, NULL), STATUS_OK);
+    uint32_t words[4];
+    memcpy(words, object->sections[0].bytes, sizeof words);
+    IsaInstr instr;
+    assert_int_equal(isa_decode(&words[0], 1, &instr), 4);
+    assert_int_equal(instr.form, ISA_UPUT);
+    assert_int_equal(instr.operand[0], 1);
+    assert_int_equal(isa_decode(&words[1], 1, &instr), 4);
+    assert_int_equal(instr.operand[3], 3);
+    assert_int_equal(words[2], 0x1FFFFF);
+    assert_int_equal(words[3], 0xFFFFFFFF);
+    asm_object_free(object);
+    for (size_t i = 0; i < options.define_count; i++)
+        for (size_t k = 0; k < i; k++)
+            assert_string_not_equal(options.defines[i].name, options.defines[k].name);
+}
+
 static void test_longest_repeat(void **state) {
     (void)state;
     AsmObject *object = assemble(".worker\nnop\nrpt $m0, (2f - 1f) / 8 - 1\n1: .rept 256\n"
@@ -361,10 +386,10 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_link),           cmocka_unit_test(test_link_errors),
         cmocka_unit_test(test_defines),        cmocka_unit_test(test_link_error_place),
-        cmocka_unit_test(test_longest_repeat), cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_error_count),    cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_damaged_elf),    cmocka_unit_test(test_foreign_files),
-        cmocka_unit_test(test_thousand_lines),
+        cmocka_unit_test(test_longest_repeat), cmocka_unit_test(test_standard_defines),
+        cmocka_unit_test(test_limits),         cmocka_unit_test(test_error_count),
+        cmocka_unit_test(test_no_memory),      cmocka_unit_test(test_damaged_elf),
+        cmocka_unit_test(test_foreign_files),  cmocka_unit_test(test_thousand_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
