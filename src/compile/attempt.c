@@ -93,7 +93,7 @@ static Status probe_placement(const PlanSearch *search, const PlanCandidate *can
                                    .alias_of = PLACE_ROOT};
         for (uint32_t j = i + 1; j < interface.operand_count; j++)
             if (operand->apart >> j & 1)
-                conflicts[conflict_count++] = (PlaceConflict){i, j};
+                conflicts[conflict_count++] = (PlaceConflict){.a = i, .b = j};
     }
     PlaceProblem problem = {.ranges = space->ranges,
                             .range_count = space->count,

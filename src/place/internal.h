@@ -42,6 +42,7 @@ typedef struct OrderKey {
 
 typedef struct Solver {
     const PlaceProblem *problem;
+    bool soft;          /* soft pairs count */
     PlaceRange *ranges; /* cut at the border of the regions, the window among them */
     uint32_t range_count;
     uint32_t window; /* index of the window in ranges, or UINT32_MAX */
@@ -57,8 +58,9 @@ typedef struct Solver {
 
 #define PLACE_FREE UINT32_MAX
 
-/* Checks the problem and builds the solver, which is to be freed in any case. */
-Status place_solver_create(const PlaceProblem *problem, Solver *solver, Diag *diag);
+/* Checks the problem and builds the solver, which is to be freed in any case. soft: soft pairs are
+ * kept apart like the others, else they are left out. */
+Status place_solver_create(const PlaceProblem *problem, bool soft, Solver *solver, Diag *diag);
 void place_solver_free(Solver *solver);
 
 static inline int place_region(uint32_t address) {

@@ -4,8 +4,8 @@
  *  1. A buffer starts at a multiple of its alignment and lies, with its tail, inside one available
  *     range and on one side of 0x80000; an interleaved one at or above 0x80000.
  *  2. Buffers whose lifetimes overlap do not overlap in bytes.
- *  3. A conflict pair shares no effective element (16 KiB below 0x80000, the 32 KiB pair above),
- *     tails included, whatever the lifetimes.
+ *  3. A conflict pair that is not soft shares no effective element (16 KiB below 0x80000, the 32
+ * KiB pair above), tails included, whatever the lifetimes.
  *  4. Aliases lie at a fixed offset in their root.
  *  5. A sequence (iterated parameter) is one block of equally spaced members; members that
  *     conflict with each other are spaced by whole elements.
@@ -41,9 +41,11 @@ typedef struct PlaceBuffer {
     uint32_t alias_offset; /* in bytes from the root's base, if an alias */
 } PlaceBuffer;
 
-/* Indices of two buffers. */
+/* Indices of two buffers. A soft pair is kept apart if that is found to be possible; it never makes
+ * a problem infeasible. */
 typedef struct PlaceConflict {
     uint32_t a, b;
+    bool soft;
 } PlaceConflict;
 
 /* All arrays are owned by the caller. Ranges ascend and are disjoint. */
@@ -89,7 +91,8 @@ typedef struct PlaceResult {
                          * growth of the last range with which a cheap order succeeded */
     uint32_t *alive;    /* buffers alive at `event` of that class, largest first */
     uint32_t alive_count;
-    uint64_t nodes; /* search nodes spent */
+    uint64_t nodes;   /* search nodes spent */
+    bool soft_broken; /* placed, but without regard to soft pairs */
 } PlaceResult;
 
 /* Places. Deterministic. Returns STATUS_OK for every verdict; ERR_PLACE_PROBLEM if the problem

@@ -143,6 +143,8 @@ static bool mark_conflicts(const Solver *solver, uint8_t *marks, uint32_t *inner
     for (uint32_t i = 0; i < solver->problem->conflict_count; i++) {
         PlaceConflict pair = solver->problem->conflicts[i];
         uint32_t a = solver->request_of[pair.a], b = solver->request_of[pair.b];
+        if (pair.soft && (!solver->soft || a == b))
+            continue;
         *inner = pair.a;
         if (a == b)
             return false;
@@ -214,8 +216,8 @@ static bool build_ranges(Solver *solver) {
     return true;
 }
 
-Status place_solver_create(const PlaceProblem *problem, Solver *solver, Diag *diag) {
-    *solver = (Solver){.problem = problem};
+Status place_solver_create(const PlaceProblem *problem, bool soft, Solver *solver, Diag *diag) {
+    *solver = (Solver){.problem = problem, .soft = soft};
     Status status = check_problem(problem, diag);
     if (status)
         return status;
@@ -334,6 +336,7 @@ const char *place_check(const PlaceProblem *problem, const PlaceResult *result, 
         for (uint32_t j = i + 1; j < problem->buffer_count && !text; j++)
             text = check_pair(&checker, i, j);
     for (uint32_t i = 0; i < problem->conflict_count && !text; i++)
-        text = check_conflict(&checker, problem->conflicts[i]);
+        if (!problem->conflicts[i].soft)
+            text = check_conflict(&checker, problem->conflicts[i]);
     return text;
 }

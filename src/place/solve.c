@@ -174,13 +174,36 @@ static Status solve(Solver *solver, PlaceResult *result, Diag *diag) {
     return list_alive(solver, result, false, diag);
 }
 
+static bool has_soft_pairs(const PlaceProblem *problem) {
+    for (uint32_t i = 0; i < problem->conflict_count; i++)
+        if (problem->conflicts[i].soft)
+            return true;
+    return false;
+}
+
+/* With the soft pairs apart, by the cheap orders alone. Stays NOT_FOUND if they fail. */
+static Status solve_soft(const PlaceProblem *problem, PlaceResult *result, Diag *diag) {
+    Solver solver;
+    Status status = place_solver_create(problem, true, &solver, diag);
+    const char *method = status ? NULL : place_orders(&solver);
+    if (method)
+        status = keep_starts(&solver, result, method, diag);
+    place_solver_free(&solver);
+    return status;
+}
+
 Status place_solve(const PlaceProblem *problem, PlaceResult *result, Diag *diag) {
     *result = (PlaceResult){.verdict = PLACE_NOT_FOUND, .method = "none"};
-    Solver solver;
-    Status status = place_solver_create(problem, &solver, diag);
-    if (!status)
-        status = solve(&solver, result, diag);
-    place_solver_free(&solver);
+    bool soft = has_soft_pairs(problem);
+    Status status = soft ? solve_soft(problem, result, diag) : STATUS_OK;
+    if (!status && result->verdict != PLACE_PLACED) {
+        Solver solver;
+        status = place_solver_create(problem, false, &solver, diag);
+        if (!status)
+            status = solve(&solver, result, diag);
+        place_solver_free(&solver);
+        result->soft_broken = soft && result->verdict == PLACE_PLACED;
+    }
     if (status)
         place_result_free(result);
     return status;
@@ -211,7 +234,8 @@ static bool same_problem(const PlaceProblem *a, const PlaceProblem *b) {
         if (a->ranges[i].begin != b->ranges[i].begin || a->ranges[i].end != b->ranges[i].end)
             return false;
     for (uint32_t i = 0; i < a->conflict_count; i++)
-        if (a->conflicts[i].a != b->conflicts[i].a || a->conflicts[i].b != b->conflicts[i].b)
+        if (a->conflicts[i].a != b->conflicts[i].a || a->conflicts[i].b != b->conflicts[i].b ||
+            a->conflicts[i].soft != b->conflicts[i].soft)
             return false;
     for (uint32_t i = 0; i < a->buffer_count; i++)
         if (!same_buffer(&a->buffers[i], &b->buffers[i]))

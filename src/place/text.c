@@ -25,7 +25,8 @@ void place_print(const PlaceProblem *problem, const PlaceResult *result, FILE *o
         fputc('\n', out);
     }
     for (uint32_t i = 0; i < problem->conflict_count; i++)
-        fprintf(out, "conflict %u %u\n", problem->conflicts[i].a, problem->conflicts[i].b);
+        fprintf(out, "conflict %u %u%s\n", problem->conflicts[i].a, problem->conflicts[i].b,
+                problem->conflicts[i].soft ? " soft" : "");
     if (result && result->verdict == PLACE_PLACED)
         for (uint32_t i = 0; i < problem->buffer_count; i++)
             fprintf(out, "at %s 0x%X stride=%u\n", problem->buffers[i].name, result->address[i],
@@ -152,7 +153,7 @@ static bool read_buffer(Reader *reader) {
 static bool read_line(Reader *reader) {
     PlaceProblem *problem = &reader->file->problem;
     PlaceRange range;
-    PlaceConflict pair;
+    PlaceConflict pair = {0};
     if (take(reader, "range"))
         return number(reader, &range.begin) && number(reader, &range.end) &&
                keep(reader, vec_push(&reader->ranges, range));
@@ -160,9 +161,11 @@ static bool read_line(Reader *reader) {
         return number(reader, &problem->window.begin) && number(reader, &problem->window.end);
     if (take(reader, "end"))
         return number(reader, &problem->end_event);
-    if (take(reader, "conflict"))
-        return number(reader, &pair.a) && number(reader, &pair.b) &&
-               keep(reader, vec_push(&reader->conflicts, pair));
+    if (take(reader, "conflict")) {
+        bool ok = number(reader, &pair.a) && number(reader, &pair.b);
+        pair.soft = ok && take(reader, "soft");
+        return ok && keep(reader, vec_push(&reader->conflicts, pair));
+    }
     if (take(reader, "buffer"))
         return read_buffer(reader);
     if (take(reader, "at")) {

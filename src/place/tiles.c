@@ -56,7 +56,8 @@ static bool fill_tile(Tiles *tiles, uint32_t tile, const PlaceSpace *space, Plac
     }
     for (uint32_t i = pair; i < pair_end; i++)
         tiles->conflicts[i] =
-            (PlaceConflict){graph->pairs.items[i].a - first, graph->pairs.items[i].b - first};
+            (PlaceConflict){graph->pairs.items[i].a - first, graph->pairs.items[i].b - first,
+                            graph->pairs.items[i].soft};
     *problem = (PlaceProblem){.ranges = space->ranges,
                               .range_count = space->count,
                               .end_event = graph->end_event,

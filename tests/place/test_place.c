@@ -197,6 +197,29 @@ static void test_aliases(void **state) {
     place_file_free(&file);
 }
 
+/* Soft pairs are kept apart where a quick order can, and given up before anything else. */
+static void test_soft_pairs(void **state) {
+    (void)state;
+    PlaceFile file = read_problem("range 0x80000 0x90000\n"
+                                  "buffer a bytes=64 align=32 live=0..1\n"
+                                  "buffer b bytes=64 align=32 live=0..1\nconflict 0 1 soft\n");
+    PlaceResult result = solve(&file.problem);
+    assert_int_equal(result.verdict, PLACE_PLACED);
+    assert_int_equal(result.address[1], 0x88000);
+    assert_false(result.soft_broken);
+    place_result_free(&result);
+    place_file_free(&file);
+    file = read_problem("range 0x80000 0x88000\n"
+                        "buffer a bytes=64 align=32 live=0..1\n"
+                        "buffer b bytes=64 align=32 live=0..1\nconflict 0 1 soft\n");
+    result = solve(&file.problem);
+    assert_int_equal(result.verdict, PLACE_PLACED);
+    assert_int_equal(result.address[1], 0x80040);
+    assert_true(result.soft_broken);
+    place_result_free(&result);
+    place_file_free(&file);
+}
+
 static void expect_problem_error(const char *text) {
     PlaceFile file = read_problem(text);
     PlaceResult result;
@@ -254,7 +277,7 @@ static void test_text(void **state) {
         "buffer a bytes=9 tail=8 align=32 class=interleaved live=1..2\n"
         "buffer b bytes=9 tail=0 align=4 class=standard live=0..7 members=3 apart=1\n"
         "buffer c bytes=4 tail=0 align=4 class=standard live=0..7 alias=0 offset=4\n"
-        "conflict 0 1\n";
+        "conflict 0 1\nconflict 1 2 soft\n";
     PlaceFile file = read_problem(text);
     char *printed = NULL;
     size_t size = 0;
@@ -309,8 +332,8 @@ static void random_problem(Random *random, RandomProblem *p, uint32_t buffers, u
     }
     for (uint32_t i = 0; i + 1 < buffers; i++)
         if (random_below(random, 2))
-            p->conflicts[p->problem.conflict_count++] =
-                (PlaceConflict){i, i + 1 + (uint32_t)random_below(random, buffers - i - 1)};
+            p->conflicts[p->problem.conflict_count++] = (PlaceConflict){
+                .a = i, .b = i + 1 + (uint32_t)random_below(random, buffers - i - 1)};
 }
 
 /* Every start at every multiple of the alignment. */
@@ -483,13 +506,14 @@ static void test_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_joint),        cmocka_unit_test(test_retry),
-        cmocka_unit_test(test_sequences),    cmocka_unit_test(test_sequence_apart_offset),
-        cmocka_unit_test(test_refusals),     cmocka_unit_test(test_window),
-        cmocka_unit_test(test_aliases),      cmocka_unit_test(test_bad_problems),
-        cmocka_unit_test(test_text),         cmocka_unit_test(test_brute_force),
-        cmocka_unit_test(test_many_buffers), cmocka_unit_test(test_check_rejects),
-        cmocka_unit_test(test_all),          cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_joint),         cmocka_unit_test(test_retry),
+        cmocka_unit_test(test_sequences),     cmocka_unit_test(test_sequence_apart_offset),
+        cmocka_unit_test(test_refusals),      cmocka_unit_test(test_window),
+        cmocka_unit_test(test_aliases),       cmocka_unit_test(test_soft_pairs),
+        cmocka_unit_test(test_bad_problems),  cmocka_unit_test(test_text),
+        cmocka_unit_test(test_brute_force),   cmocka_unit_test(test_many_buffers),
+        cmocka_unit_test(test_check_rejects), cmocka_unit_test(test_all),
+        cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,7 +32,7 @@ static void tiles_create(TileGraph *graph, uint32_t bytes) {
                            .first_event = 1,
                            .last_event = 2};
         assert_true(vec_push(&graph->buffers, left) && vec_push(&graph->buffers, out));
-        assert_true(vec_push(&graph->pairs, (LowerPair){2 * tile, 2 * tile + 1}));
+        assert_true(vec_push(&graph->pairs, (LowerPair){.a = 2 * tile, .b = 2 * tile + 1}));
         graph->tile_buffer[tile + 1] = 2 * (tile + 1);
         graph->tile_pair[tile + 1] = tile + 1;
     }
