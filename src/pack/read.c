@@ -116,23 +116,22 @@ static bool column_is(sqlite3_stmt *statement, int column, const char *text) {
     return found && !strcmp(found, text);
 }
 
+static bool row_creates(sqlite3_stmt *statement, const Table *table) {
+    return column_is(statement, 0, "table") && column_is(statement, 1, table->name) &&
+           column_is(statement, 2, table->name) && column_is(statement, 3, table->sql);
+}
+
 static Status check_schema_rows(Reader *reader, sqlite3_stmt *statement) {
     for (size_t t = 0; t <= TABLE_COUNT; t++) {
         int code = sqlite3_step(statement);
         if (code != SQLITE_ROW && code != SQLITE_DONE)
             return sqlite_fail(reader, code);
-        bool row = code == SQLITE_ROW;
-        const Table *table = &pack_tables[t];
-        bool equal = t == TABLE_COUNT ? !row
-                                      : row && column_is(statement, 0, "table") &&
-                                            column_is(statement, 1, table->name) &&
-                                            column_is(statement, 2, table->name) &&
-                                            column_is(statement, 3, table->sql);
-        if (!equal)
+        if (t < TABLE_COUNT && (code == SQLITE_DONE || !row_creates(statement, &pack_tables[t])))
             return diag_error(reader->loader.diag, ERR_PACK_SCHEMA, place_of(reader),
-                              t == TABLE_COUNT ? "the schema has more than a package's tables"
-                                               : "table %s is missing or differs",
-                              table->name);
+                              "table %s is missing or differs", pack_tables[t].name);
+        if (t == TABLE_COUNT && code == SQLITE_ROW)
+            return diag_error(reader->loader.diag, ERR_PACK_SCHEMA, place_of(reader),
+                              "the schema has more than a package's tables");
     }
     return STATUS_OK;
 }
@@ -205,13 +204,10 @@ typedef struct LastKey {
 } LastKey;
 
 static Status check_key(Reader *reader, const Table *table, const Value *values, LastKey *last) {
-    int order = -1;
-    for (uint32_t k = 0; k < table->key_count; k++) {
+    int order = last->any ? 0 : -1;
+    for (uint32_t k = 0; k < table->key_count && order == 0; k++)
         order = compare_values(&table->columns[k], &last->values[k], &values[k]);
-        if (order)
-            break;
-    }
-    if (last->any && order >= 0)
+    if (order >= 0)
         return loader_fail(&reader->loader, "keys do not ascend");
     last->any = true;
     for (uint32_t k = 0; k < table->key_count; k++) {
