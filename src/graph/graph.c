@@ -238,6 +238,26 @@ Status graph_add_gemm(Graph *graph, const char *value_name, uint32_t left, uint3
     return add_op(graph, op, (uint32_t[]){left, right}, &result, value, diag);
 }
 
+Status graph_add_cast(Graph *graph, const char *value_name, uint32_t operand, Precision precision,
+                      uint32_t *value, Diag *diag) {
+    const GraphValue *from = &graph->values.items[operand];
+    char given[PRECISION_TEXT_SIZE], wanted[PRECISION_TEXT_SIZE];
+    Status status = graph_check_value_name(graph, value_name, graph->place, diag);
+    if (status == STATUS_OK &&
+        (from->precision.kind != PRECISION_F16 || precision.kind != PRECISION_F8F143))
+        status =
+            diag_error(diag, ERR_GRAPH_PRECISION, graph->place,
+                       "a cast goes from f16 to f8f143, not from %s to %s",
+                       precision_print(from->precision, given), precision_print(precision, wanted));
+    if (status == STATUS_OK)
+        status = check_type(graph, precision, &from->shape, diag);
+    if (status != STATUS_OK)
+        return status;
+    Result result = {value_name, precision, from->shape};
+    return add_op(graph, (GraphOp){.kind = GRAPH_CAST, .operand_count = 1}, &operand, &result,
+                  value, diag);
+}
+
 Status graph_add_output(Graph *graph, const char *name, uint32_t value, Diag *diag) {
     Status status = graph_check_port_name(graph, name, graph->place, diag);
     if (status != STATUS_OK)
@@ -282,17 +302,19 @@ Status graph_check(const Graph *graph, Diag *diag) {
     return status;
 }
 
-Status graph_build_gemm(Graph **graph, uint32_t rows, uint32_t inner, uint32_t columns,
-                        Precision operand, Diag *diag) {
+static Status build_gemm(Graph **graph, uint32_t rows, uint32_t inner, uint32_t columns,
+                         Precision input, Precision operand, Diag *diag) {
     Graph *built;
     Status status = graph_create(&built, diag);
     if (status != STATUS_OK)
         return status;
     uint32_t x, w, y;
     Shape left = {.rank = 2, .dims = {rows, inner}}, right = {.rank = 2, .dims = {inner, columns}};
-    status = graph_add_input(built, "x", "x", operand, left, &x, diag);
+    status = graph_add_input(built, "x", "x", input, left, &x, diag);
     if (status == STATUS_OK)
         status = graph_add_parameter(built, "w", "w", operand, right, &w, diag);
+    if (status == STATUS_OK && !precision_equal(input, operand))
+        status = graph_add_cast(built, "x.cast", x, operand, &x, diag);
     if (status == STATUS_OK)
         status = graph_add_gemm(built, "y", x, w, false, false, &y, diag);
     if (status == STATUS_OK)
@@ -302,6 +324,17 @@ Status graph_build_gemm(Graph **graph, uint32_t rows, uint32_t inner, uint32_t c
     else
         graph_free(built);
     return status;
+}
+
+Status graph_build_gemm(Graph **graph, uint32_t rows, uint32_t inner, uint32_t columns,
+                        Precision operand, Diag *diag) {
+    return build_gemm(graph, rows, inner, columns, operand, operand, diag);
+}
+
+Status graph_build_device_gemm(Graph **graph, uint32_t rows, uint32_t inner, uint32_t columns,
+                               Precision operand, Diag *diag) {
+    return build_gemm(graph, rows, inner, columns, (Precision){.kind = PRECISION_F16}, operand,
+                      diag);
 }
 
 GraphGemm graph_gemm(const Graph *graph, uint32_t op) {
@@ -329,6 +362,7 @@ const char *graph_op_name(GraphOpKind kind) {
     static const char *const names[] = {[GRAPH_INPUT] = "input",
                                         [GRAPH_PARAMETER] = "parameter",
                                         [GRAPH_GEMM] = "gemm",
+                                        [GRAPH_CAST] = "cast",
                                         [GRAPH_OUTPUT] = "output"};
     return names[kind];
 }

@@ -23,6 +23,7 @@ typedef enum GraphOpKind {
     GRAPH_INPUT,     /* → value; from the host at each run */
     GRAPH_PARAMETER, /* → value; known when the graph is compiled, resident on the chip */
     GRAPH_GEMM,      /* left, right → left · right */
+    GRAPH_CAST,      /* value → the same values in another precision */
     GRAPH_OUTPUT,    /* value → ; to the host */
 } GraphOpKind;
 
@@ -72,6 +73,10 @@ Status graph_add_parameter(Graph *graph, const char *value_name, const char *nam
  * F16 or both F143 (scales may differ, their sum must fit −32…31); the result is F16. */
 Status graph_add_gemm(Graph *graph, const char *value_name, uint32_t left, uint32_t right,
                       bool transpose_left, bool transpose_right, uint32_t *value, Diag *diag);
+/* F16 → F143 of any scale: each value divided by 2^scale and rounded to the nearest code, finite
+ * ones beyond the largest code to that. Other pairs of precisions: ERR_GRAPH_PRECISION. */
+Status graph_add_cast(Graph *graph, const char *value_name, uint32_t operand, Precision precision,
+                      uint32_t *value, Diag *diag);
 Status graph_add_output(Graph *graph, const char *name, uint32_t value, Diag *diag);
 
 /* Whole-graph rules: at least one output (ERR_GRAPH_OUTPUT), every computed value, input and
@@ -82,6 +87,10 @@ Status graph_check(const Graph *graph, Diag *diag);
  * both operands in `operand` precision. */
 Status graph_build_gemm(Graph **graph, uint32_t rows, uint32_t inner, uint32_t columns,
                         Precision operand, Diag *diag);
+/* The same for an input that an earlier block leaves on the chip: "x" is F16, and where the
+ * operands are not, a cast stands before the product. */
+Status graph_build_device_gemm(Graph **graph, uint32_t rows, uint32_t inner, uint32_t columns,
+                               Precision operand, Diag *diag);
 
 /* Extents of a GEMM after its transposes. batch = product of the result's leading axes. */
 typedef struct GraphGemm {
@@ -95,7 +104,7 @@ GraphGemm graph_gemm(const Graph *graph, uint32_t op);
 uint32_t graph_find_port(const Graph *graph, const char *name);
 /* The value that an input, parameter or output carries. */
 uint32_t graph_port_value(const Graph *graph, uint32_t op);
-/* "input", "parameter", "gemm", "output". */
+/* "input", "parameter", "gemm", "cast", "output". */
 const char *graph_op_name(GraphOpKind kind);
 
 /* Text form. `file` names the source in messages. Errors carry line and column, and notes show the

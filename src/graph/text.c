@@ -384,6 +384,36 @@ static Status check_declared(Parser *parser, const char *at, uint32_t value, Pre
     return pointed(parser, code, at);
 }
 
+/* : TYPE, the end of a definition; *at receives where the type begins. */
+static Status want_declared(Parser *parser, const char **at, Precision *precision, Shape *shape) {
+    Status status = want(parser, ':');
+    if (status != STATUS_OK)
+        return status;
+    skip_blanks(parser);
+    *at = parser->at;
+    status = want_type(parser, precision, shape);
+    return status == STATUS_OK ? want_end(parser) : status;
+}
+
+/* cast %x : TYPE, after the value's name, '=' and the operation's. The type says what to cast to.
+ */
+static Status parse_cast(Parser *parser, const char *value_name, const char *operation) {
+    uint32_t operand, value;
+    Precision precision;
+    Shape shape;
+    const char *type = NULL;
+    Status status = want_value(parser, &operand);
+    if (status == STATUS_OK)
+        status = want_declared(parser, &type, &precision, &shape);
+    if (status != STATUS_OK)
+        return status;
+    parser->graph->place = place_of(parser, operation);
+    status = graph_add_cast(parser->graph, value_name, operand, precision, &value, parser->diag);
+    if (status != STATUS_OK)
+        return pointed(parser, status, operation);
+    return check_declared(parser, type, value, precision, &shape);
+}
+
 /* gemm %l, %r {…} : TYPE, after the value's name, '=' and the operation's. */
 static Status parse_gemm(Parser *parser, const char *value_name, const char *operation) {
     uint32_t left, right, value;
@@ -401,14 +431,7 @@ static Status parse_gemm(Parser *parser, const char *value_name, const char *ope
     if (status == STATUS_OK)
         status = parse_attributes(parser, attributes, COUNT_OF(attributes));
     if (status == STATUS_OK)
-        status = want(parser, ':');
-    if (status == STATUS_OK) {
-        skip_blanks(parser);
-        type = parser->at;
-        status = want_type(parser, &precision, &shape);
-    }
-    if (status == STATUS_OK)
-        status = want_end(parser);
+        status = want_declared(parser, &type, &precision, &shape);
     if (status != STATUS_OK)
         return status;
     parser->graph->place = place_of(parser, operation);
@@ -434,7 +457,7 @@ static Status unknown_word(Parser *parser, const char *at, const char *word, con
 
 /* %h = OPERATION … */
 static Status parse_definition(Parser *parser) {
-    static const char *const operations[] = {"gemm"};
+    static const char *const operations[] = {"gemm", "cast"};
     char *value_name, *word;
     const char *start = NULL;
     Status status = want_new_value(parser, &value_name);
@@ -449,6 +472,8 @@ static Status parse_definition(Parser *parser) {
         return status;
     if (strcmp(word, "gemm") == 0)
         return parse_gemm(parser, value_name, start);
+    if (strcmp(word, "cast") == 0)
+        return parse_cast(parser, value_name, start);
     return unknown_word(parser, start, word, "operation", operations, COUNT_OF(operations));
 }
 
@@ -576,6 +601,10 @@ static void print_op(const Graph *graph, const GraphOp *op, FILE *out) {
         print_type(&values[op->result], out);
         break;
     case GRAPH_GEMM: print_gemm(graph, op, out); break;
+    case GRAPH_CAST:
+        fprintf(out, "%%%s = cast %%%s", values[op->result].name, values[op->operands[0]].name);
+        print_type(&values[op->result], out);
+        break;
     case GRAPH_OUTPUT:
         fprintf(out, "output %%%s ", values[op->operands[0]].name);
         print_name(op->name, out);

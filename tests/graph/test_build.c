@@ -122,6 +122,32 @@ static void test_gemm_precisions(void **state) {
     }
 }
 
+static void test_casts(void **state) {
+    (void)state;
+    Graph *graph = create();
+    uint32_t x, q, none;
+    assert_int_equal(graph_add_input(graph, "x", "x", f16, SHAPE(2, 3, 4), &x, NULL), STATUS_OK);
+    assert_int_equal(graph_add_cast(graph, "q", x, f8(-4), &q, NULL), STATUS_OK);
+    assert_true(precision_equal(graph->values.items[q].precision, f8(-4)));
+    assert_true(shape_equal(&graph->values.items[q].shape, &graph->values.items[x].shape));
+    assert_int_equal(graph_add_cast(graph, "r", x, f16, &none, NULL), ERR_GRAPH_PRECISION);
+    assert_int_equal(graph_add_cast(graph, "r", q, f8(-4), &none, NULL), ERR_GRAPH_PRECISION);
+    assert_int_equal(graph_add_cast(graph, "r", x, f8(16), &none, NULL), ERR_GRAPH_SCALE);
+    assert_int_equal(graph_add_cast(graph, "q", x, f8(0), &none, NULL), ERR_GRAPH_NAME);
+    assert_int_equal(graph->ops.count, 2); /* as it was */
+    graph_free(graph);
+    static const int values[2] = {4, 3};
+    for (int f8_operands = 0; f8_operands < 2; f8_operands++) {
+        Precision operand = f8_operands ? f8(-4) : f16;
+        assert_int_equal(graph_build_device_gemm(&graph, 5, 6, 7, operand, NULL), STATUS_OK);
+        assert_int_equal(graph_check(graph, NULL), STATUS_OK);
+        assert_int_equal(graph->values.count, values[1 - f8_operands]);
+        assert_true(precision_equal(graph->values.items[0].precision, f16));
+        assert_true(precision_equal(graph->values.items[1].precision, operand));
+        graph_free(graph);
+    }
+}
+
 static void test_types(void **state) {
     (void)state;
     Graph *graph = create();
@@ -203,8 +229,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gemm_shapes),     cmocka_unit_test(test_gemm_extents),
         cmocka_unit_test(test_gemm_precisions), cmocka_unit_test(test_transpose_is_proposed),
-        cmocka_unit_test(test_types),           cmocka_unit_test(test_names),
-        cmocka_unit_test(test_whole_graph),     cmocka_unit_test(test_without_memory),
+        cmocka_unit_test(test_casts),           cmocka_unit_test(test_types),
+        cmocka_unit_test(test_names),           cmocka_unit_test(test_whole_graph),
+        cmocka_unit_test(test_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -110,6 +110,21 @@ static const struct {
     {"input %x \"x\" : f16[4] f16", "error TW0701 at g:1:23: expected the end of the line\n"
                                     "  note: input %x \"x\" : f16[4] f16\n"
                                     "  note:                       ^\n"},
+    {"input %x \"x\" : f16[4]\n%y = cast %x : f8f143(s=16)[4]",
+     "error TW0707 at g:2:25: a scale exponent lies between -16 and 15\n"
+     "  note: %y = cast %x : f8f143(s=16)[4]\n"
+     "  note:                         ^\n"},
+    {"input %x \"x\" : f16[4]\n%y = cast %x : f8f143(s=1)[5]",
+     "error TW0705 at g:2:16: the result of this operation is f8f143(s=1)[4]\n"
+     "  note: %y = cast %x : f8f143(s=1)[5]\n"
+     "  note:                ^\n"},
+    {"input %x \"x\" : f16[4]\n%y = cast %x : f16[4]",
+     "error TW0706 at g:2:6: a cast goes from f16 to f8f143, not from f16 to f16\n"
+     "  note: %y = cast %x : f16[4]\n"
+     "  note:      ^\n"},
+    {"input %x \"x\" : f16[4]\n%y = cast %x, %x : f16[4]", "error TW0701 at g:2:13: expected ':'\n"
+                                                           "  note: %y = cast %x, %x : f16[4]\n"
+                                                           "  note:             ^\n"},
     {"input %x \"x\" : f16[4]\ninput %x \"y\" : f16[4]",
      "error TW0702 at g:2:8: %x is already defined\n"
      "  note: the first definition is in line 1\n"
@@ -276,6 +291,12 @@ static Graph *random_graph(Random *random) {
         snprintf(name, sizeof name, "p%u", i);
         assert_int_equal(graph_add_gemm(graph, name, l, r, tl, tr, &p, NULL), 0);
         assert_int_equal(graph_add_output(graph, name, p, NULL), 0);
+        if (random_below(random, 2) == 0)
+            continue;
+        snprintf(name, sizeof name, "c%u", i);
+        Precision f8 = {PRECISION_F8F143, (int8_t)((int)random_below(random, 32) - 16)};
+        assert_int_equal(graph_add_cast(graph, name, p, f8, &p, NULL), 0);
+        assert_int_equal(graph_add_output(graph, name, p, NULL), 0);
     }
     return graph;
 }
@@ -323,7 +344,7 @@ static void test_manual(void **state) {
         at = end;
         blocks++;
     }
-    assert_int_equal(blocks, 2);
+    assert_int_equal(blocks, 3);
     mem_free(bytes);
 }
 
