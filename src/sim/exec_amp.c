@@ -230,8 +230,7 @@ static AmpWeights *prepared_weights(Context *c) {
 #define KEY_VALID (1u << 16)
 #define KEY_F8    (1u << 17)
 
-/* The weights as F16, or as F8 in the formats and with the scale that the worker has set. */
-static const AmpWeights *weights_for(Context *c, bool f8) {
+const AmpWeights *exec_weights(Context *c, bool f8) {
     Tile *tile = c->tile;
     const uint32_t scale_mask = (1u << CHIP_FP_SCL_BITS) - 1;
     uint32_t key = KEY_VALID;
@@ -270,7 +269,7 @@ static void swap_units(Context *c, unsigned sets, unsigned units) {
 /* The dot-product step of `units` units of each of `sets` sets with four F16 or eight F8. */
 static bool step_units(Context *c, unsigned sets, unsigned units, bool f8, const void *x,
                        unsigned phase) {
-    const AmpWeights *weights = weights_for(c, f8);
+    const AmpWeights *weights = exec_weights(c, f8);
     if (!weights)
         return false;
     float accumulator[AMP_CHANNELS];

@@ -154,16 +154,64 @@ ACCUMULATE(F16V4ABSACC, plus_magnitude)
 ACCUMULATE(F16V8ACC, _mm_add_ps)
 ACCUMULATE(F16V8ABSACC, plus_magnitude)
 
+/* AMP with all units at work, the instructions of matrix products.
+ * ---------------------------------*/
+
+F16C static inline void swap_all(Context *c) {
+    for (unsigned u = 0; u < AMP_CHANNELS; u += 8) {
+        __m256 computed = _mm256_loadu_ps(c->compute + u), shifted = _mm256_loadu_ps(c->shift + u);
+        _mm256_storeu_ps(c->compute + u, shifted);
+        _mm256_storeu_ps(c->shift + u, computed);
+    }
+}
+
+/* A set moves down by two units; `in` enters at its upper end. */
+F16C static inline void shift_down(float *set, __m128 in) {
+    __m128 low = _mm_loadu_ps(set + 2);
+    __m128i high = _mm_loadl_epi64((const __m128i *)(const void *)(set + 6));
+    _mm_storeu_ps(set, low);
+    _mm_storel_epi64((__m128i *)(void *)(set + 4), high);
+    _mm_storel_epi64((__m128i *)(void *)(set + 6), _mm_castps_si128(in));
+}
+
+#define AMP(id, f8, phase_function)                                                                \
+    F16C static void fast_##id(Context *c, const Half *h) {                                        \
+        const AmpWeights *weights = NULL;                                                          \
+        unsigned phase = (unsigned)(h->imm - CHIP_TAMP_F16V4_E4_P0);                               \
+        if (phase < AMP_PHASES && c->plain_rounding)                                               \
+            weights = exec_weights(c, f8);                                                         \
+        __m128 in = load4(c, h->r[2]), out;                                                        \
+        if (weights) {                                                                             \
+            const float *results = phase == 0 ? c->compute : c->shift;                             \
+            out = _mm_setr_ps(results[0], results[1], results[8], results[9]);                     \
+        }                                                                                          \
+        if (__builtin_expect(!weights || beyond(out) | unordered(in, in), 0)) {                    \
+            plainly(ISA_##id, c, h);                                                               \
+            return;                                                                                \
+        }                                                                                          \
+        uint64_t x;                                                                                \
+        memcpy(&x, &c->a[h->r[1]], sizeof x);                                                      \
+        if (phase == 0)                                                                            \
+            swap_all(c);                                                                           \
+        phase_function(c->compute, (const void *)&x, weights, (int)phase);                         \
+        set4(c, h->r[0], out);                                                                     \
+        shift_down(c->shift, in);                                                                  \
+        shift_down(c->shift + 8, _mm_movehl_ps(in, in));                                           \
+    }
+AMP(F16V4HIHOV4AMP, false, amp_phase_f16)
+AMP(F8V8HIHOV4AMP, true, amp_phase_f8)
+
 #define ROW(id) [ISA_##id] = fast_##id
 #define ROWS(ID)                                                                                   \
     ROW(F16V2##ID), ROW(F16V2##ID##_BL), ROW(F16V2##ID##_BU), ROW(F16V4##ID), ROW(F16V4##ID##_BL), \
         ROW(F16V4##ID##_BU)
 
 ExecTable exec_f16c = {
-    ROWS(ADD),        ROWS(SUB),       ROWS(MUL),        ROW(F16V2ABSADD), ROW(F16V4ABSADD),
-    ROW(F16V2MAX),    ROW(F16V4MAX),   ROW(F16V2MIN),    ROW(F16V4MIN),    ROW(F16V2ABSMAX),
-    ROW(F16V4ABSMAX), ROW(F16V2CLAMP), ROW(F16V4CLAMP),  ROW(F32V2TOF16),  ROW(F32V4TOF16),
-    ROW(F16V2TOF32),  ROW(F16V4ACC),   ROW(F16V4ABSACC), ROW(F16V8ACC),    ROW(F16V8ABSACC),
+    ROWS(ADD),        ROWS(SUB),           ROWS(MUL),          ROW(F16V2ABSADD), ROW(F16V4ABSADD),
+    ROW(F16V2MAX),    ROW(F16V4MAX),       ROW(F16V2MIN),      ROW(F16V4MIN),    ROW(F16V2ABSMAX),
+    ROW(F16V4ABSMAX), ROW(F16V2CLAMP),     ROW(F16V4CLAMP),    ROW(F32V2TOF16),  ROW(F32V4TOF16),
+    ROW(F16V2TOF32),  ROW(F16V4HIHOV4AMP), ROW(F8V8HIHOV4AMP), ROW(F16V4ACC),    ROW(F16V4ABSACC),
+    ROW(F16V8ACC),    ROW(F16V8ABSACC),
 };
 #else
 ExecTable exec_f16c;

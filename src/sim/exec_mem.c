@@ -322,20 +322,33 @@ static void ldst64pace(Context *c, const Half *h) {
     load64(c, from, h->r[0]);
 }
 
+static bool three_addresses(Context *c, uint32_t one, uint32_t other, uint32_t to) {
+    return check(c, one, 8) && check(c, other, 8) && check(c, to, 8) && distinct(c, one, other) &&
+           distinct(c, one, to) && distinct(c, other, to);
+}
+
+/* The same question without a branch an address. */
+static inline bool three_addresses_fit(uint32_t one, uint32_t other, uint32_t to) {
+    unsigned first = chip_element(one), second = chip_element(other), third = chip_element(to);
+    return ((one | other | to) & 7) == 0 && chip_address_ok(one) & chip_address_ok(other) &
+                                                chip_address_ok(to) & (first != second) &
+                                                (first != third) & (second != third);
+}
+
 static void ld2xst64pace(Context *c, const Half *h) {
     Pack pack = unpack(c, h->r[2]);
     uint32_t stride = c->m[h->r[3]], selector = (uint32_t)h->imm;
     uint32_t one = pack.address[0], other = pack.address[1], to = pack.address[2];
-    if (!check(c, one, 8) || !check(c, other, 8) || !check(c, to, 8) || !distinct(c, one, other) ||
-        !distinct(c, one, to) || !distinct(c, other, to))
+    if (__builtin_expect(!three_addresses_fit(one, other, to), 0) &&
+        !three_addresses(c, one, other, to))
         return;
     pack.address[0] = pace(one, stride, selector, CHIP_ATOM_SIZE);
     pack.address[1] = pace(other, stride, selector >> 2, CHIP_ATOM_SIZE);
     pack.address[2] = pace(to, stride, selector >> 4, CHIP_ATOM_SIZE);
     repack(c, h->r[2], &pack);
     put_bytes(c, to, &c->a[h->r[1]], 8);
-    load64(c, one, h->r[0]);
-    load64(c, other, h->r[0] + 2u);
+    memcpy(&c->a[h->r[0]], memory_at(c->tile, one), 8);
+    memcpy(&c->a[h->r[0] + 2], memory_at(c->tile, other), 8);
 }
 
 static void st64pace(Context *c, const Half *h) {

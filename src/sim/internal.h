@@ -288,6 +288,9 @@ void tile_end_worker(Tile *tile, uint32_t worker);
 /* Semantics of each form, NULL where there is none. */
 ExecFunction exec_function(IsaForm form);
 void exec_unimplemented(Context *context, const Half *half);
+/* The tile's weights made ready: as F16, or as F8 in the formats and with the scale that the worker
+ * has set. NULL after a trap for want of memory. */
+const AmpWeights *exec_weights(Context *context, bool f8);
 /* 64 random bits of a worker. */
 uint64_t exec_random(Context *context);
 /* Writes $FP_CTL of a worker. */

@@ -32,16 +32,22 @@ static uint32_t random_register(Random *random) {
 
 static void random_context(Random *random, Context *context, Tile *tile) {
     memset(context, 0, sizeof *context);
-    memset(tile, 0, sizeof *tile);
+    tile->trap.code = STATUS_OK;
+    tile->prepared_key = 0;
+    for (unsigned i = 0; i < COUNT_OF(tile->weights); i += 1 + (unsigned)random_below(random, 40))
+        tile->weights[i] = random_register(random) | (uint64_t)random_register(random) << 32;
     context->tile = tile;
+    context->fp_format = (uint32_t)random_below(random, 4);
+    context->fp_scale = (uint32_t)random_below(random, 64);
     for (unsigned i = 0; i < 8; i++)
         context->a[i] = random_register(random);
-    for (unsigned i = 0; i < AMP_CHANNELS; i++)
-        context->compute[i] = f32_from_bits(random_register(random));
-    /* Accumulators never hold another NaN than this. */
-    for (unsigned i = 0; i < AMP_CHANNELS; i++)
-        if (context->compute[i] != context->compute[i])
-            context->compute[i] = f32_from_bits(F32_QNAN);
+    /* Accumulators never hold another NaN than the canonical one. */
+    for (unsigned i = 0; i < AMP_CHANNELS; i++) {
+        float compute = f32_from_bits(random_register(random));
+        float shift = f32_from_bits(random_register(random));
+        context->compute[i] = compute == compute ? compute : f32_from_bits(F32_QNAN);
+        context->shift[i] = shift == shift ? shift : f32_from_bits(F32_QNAN);
+    }
     uint32_t control = 0;
     if (random_below(random, 4) == 0)
         control = (uint32_t)random_below(random, 4) << 16 | (uint32_t)random_below(random, 2) << 19;
@@ -71,7 +77,9 @@ static void equal_to_the_plain_functions(void **state) {
         for (unsigned i = 0; i < count; i++) {
             random_context(&random, &before, &tile);
             fast = plain = before;
-            Half half = {.r = {(uint8_t)(4 * random_below(&random, 2)),
+            bool amp = isa_form_info((IsaForm)form)->flags & ISA_F_AMP;
+            Half half = {.imm = amp ? (int32_t)random_below(&random, 8) : 0,
+                         .r = {(uint8_t)(4 * random_below(&random, 2)),
                                (uint8_t)(4 * random_below(&random, 2)),
                                (uint8_t)(2 * random_below(&random, 4))}};
             exec_f16c[form](&fast, &half);
@@ -81,6 +89,7 @@ static void equal_to_the_plain_functions(void **state) {
                          isa_form_info((IsaForm)form)->operands, before.fp_control);
         }
     }
+    mem_free(tile.prepared_block);
     print_message("%u forms\n", forms);
     assert_true(forms > 30);
 }
