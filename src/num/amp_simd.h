@@ -35,23 +35,71 @@ SIMD void careful_phase(float *acc, const double *x, const Weights *weights, int
     }
 }
 
+/* The same where every sum of products is exact in double: only the accumulator may be far away.
+ * `lanes` is a constant. */
+SIMD void summed_phase(float *acc, const double *x, const Weights *weights, int lanes) {
+    VD sum[VECTORS];
+    UNROLL for (int l = 0; l < lanes; l++) {
+        VD value = vd_all(x + l);
+        UNROLL for (int v = 0; v < VECTORS; v++) {
+            VD weight = vd_load(weights[l] + v * F64_LANES);
+            sum[v] = l ? vd_fma(value, weight, sum[v]) : vd_mul(value, weight);
+        }
+    }
+    float before[AMP_CHANNELS];
+    memcpy(before, acc, sizeof before);
+    unsigned bad = 0;
+    UNROLL for (int v = 0; v < VECTORS; v++) {
+        VD error, near = two_sum(vh_widen(vh_load(acc + v * F64_LANES)), sum[v], &error);
+        bad |= vd_unordered(error) << v * F64_LANES;
+        vh_store(acc + v * F64_LANES, vd_narrow(vd_to_odd(near, error)));
+    }
+    for (int c = 0; bad >> c; c++)
+        if (bad >> c & 1)
+            acc[c] = amp_step_exact(before[c], x, weights, c, lanes);
+}
+
+SIMD bool products_exact(AmpRange x, const AmpWeights *weights, int log2_lanes) {
+    return x.top + weights->top + log2_lanes - (x.low + weights->low) <= 53;
+}
+
 SIMD void widen_x_f16(double *x, const F16 *halves, int count) {
     for (int i = 0; i < count; i += F64_LANES)
         vd_store(x + i, vh_widen(vh_load_f16(halves + i)));
+}
+
+/* Range of the four halves of one instruction. */
+SIMD AmpRange range_of_lanes(const F16 *halves) {
+    int most = 0, least = 0x8000;
+    for (int l = 0; l < AMP_F16_LANES; l++) {
+        int magnitude = halves[l] & 0x7FFF;
+        most = magnitude > most ? magnitude : most;
+        least = magnitude && magnitude < least ? magnitude : least;
+    }
+    return amp_range_f16(most, least);
 }
 
 SIMD_ENTRY void phase_f16(float *acc, const F16 *halves, const AmpWeights *weights, int phase) {
     double x[AMP_F16_LANES];
     for (int l = 0; l < AMP_F16_LANES; l++)
         x[l] = (double)f16_to_f32(halves[l]);
-    careful_phase(acc, x, weights->value + AMP_F16_LANES * phase, AMP_F16_LANES);
+    const Weights *rows = weights->value + AMP_F16_LANES * phase;
+    if (products_exact(range_of_lanes(halves), weights, 2))
+        summed_phase(acc, x, rows, AMP_F16_LANES);
+    else
+        careful_phase(acc, x, rows, AMP_F16_LANES);
 }
 
 SIMD_ENTRY void phase_f8(float *acc, const uint8_t *codes, const AmpWeights *weights, int phase) {
     double x[AMP_F8_LANES];
     for (int l = 0; l < AMP_F8_LANES; l++)
         x[l] = f8_values[weights->x_format][codes[l]];
-    careful_phase(acc, x, weights->value + AMP_F8_LANES * phase, AMP_F8_LANES);
+    const Weights *rows = weights->value + AMP_F8_LANES * phase;
+    AmpRange range = weights->x_format == F8_F143 ? AMP_RANGE_F143 : AMP_RANGE_F152;
+    if (products_exact(range, weights, 3))
+        summed_phase(acc, x, rows, AMP_F8_LANES);
+    else
+        careful_phase(acc, x, rows, AMP_F8_LANES);
 }
 
 /* Range of 16 halves. */
