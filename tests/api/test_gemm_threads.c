@@ -1,0 +1,163 @@
+/* Whole chain on random products: compile, run on the simulated chip, read back; every value equals
+ * the twin's, or the product is refused and the brute force finds no grid that fits either. The
+ * shapes are those where panels, groups and rows begin and end; both orientations are forced. */
+#include "testing.h"
+
+#include "api/api.h"
+#include "base/random.h"
+#include "check/check.h"
+#include "plan/search.h"
+
+#include "compile/brute_force.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Case {
+    uint32_t rows, inner, columns, tiles;
+    bool f8;
+    int orientation; /* 0 normal, 1 swapped, 2 as the planner likes */
+} Case;
+
+static uint32_t pick_extent(Random *random) {
+    static const uint32_t edges[] = {1, 15, 16, 17, 31, 32, 33};
+    if (random_below(random, 3) == 0)
+        return edges[random_below(random, COUNT_OF(edges))];
+    return 1 + (uint32_t)random_below(random, 700);
+}
+
+static Case pick_case(Random *random, int round) {
+    static const uint32_t tiles[] = {1, 2, 7, 64, 271, 1472};
+    return (Case){pick_extent(random), pick_extent(random),
+                  pick_extent(random), tiles[random_below(random, COUNT_OF(tiles))],
+                  round & 1,           round % 3};
+}
+
+/* The cheapest grid of an orientation, as text for TwCompileOptions; false if there is none. */
+static bool cheapest_grid(const Graph *graph, const Case *c, char text[64]) {
+    PlanOptions options = {.tiles = c->tiles};
+    PlanSearch search;
+    bool found = false;
+    assert_int_equal(plan_search(graph, &options, &search, NULL), STATUS_OK);
+    for (size_t i = 0; i < search.count && !found; i++) {
+        const GemmChoice *choice = &search.candidates[i].gemm;
+        found = choice->swapped == (c->orientation == 1);
+        if (found)
+            snprintf(text, 64, "y=%u,%u,1%s", choice->rows, choice->columns,
+                     choice->swapped ? ",swapped" : "");
+    }
+    plan_search_free(&search);
+    return found;
+}
+
+/* Compiles; a forced grid that is refused gives way to the planner's choice. */
+static TwStatus compile(TwContext *context, const TwGraph *graph, const TwWeights *weights,
+                        const Case *c, TwPackage **package, bool *forced) {
+    char text[64];
+    const char *grid = text;
+    TwCompileOptions options = {.tiles = c->tiles};
+    if (c->orientation < 2 && cheapest_grid(graph->graph, c, text)) {
+        options.grids = &grid;
+        options.grid_count = 1;
+        TwStatus status = tw_compile(context, graph, weights, &options, package, NULL);
+        *forced = status == 0;
+        if (status == 0)
+            return status;
+        assert_int_equal(tw_exit_code(status), EXIT_CLASS_NOFIT);
+        options.grid_count = 0;
+    }
+    return tw_compile(context, graph, weights, &options, package, NULL);
+}
+
+/* What the device gives for the input codes, against the twin. */
+static void run_and_compare(TwContext *context, const TwPackage *package, const Case *c,
+                            const CheckGemm *gemm) {
+    TwDevice *device;
+    Diag *diag = &context->diag;
+    uint64_t count = (uint64_t)c->rows * c->columns;
+    F16 *found = mem_alloc(count, sizeof *found), *twin = mem_alloc(count, sizeof *twin);
+    TwRunReport report;
+    Status status = (Status)tw_package_verify(context, package);
+    if (status == STATUS_OK)
+        status = (Status)tw_device_open(context, package, &device);
+    assert_int_equal(status, STATUS_OK);
+    status =
+        run_set(device->device, "x", RUN_CODES, gemm->left, (uint64_t)c->rows * c->inner, diag);
+    if (status == STATUS_OK)
+        status = (Status)tw_device_run(device, false, &report);
+    if (status == STATUS_OK)
+        status = run_get(device->device, "y", RUN_CODES, found, count, diag);
+    tw_print_messages(context, stderr);
+    assert_int_equal(status, STATUS_OK);
+    assert_int_equal(check_gemm_twin(gemm, context->pool, twin, diag), STATUS_OK);
+    for (uint64_t i = 0; i < count; i++) {
+        if (found[i] != twin[i])
+            fail_msg("%u x %u x %u on %u tiles, f8 %d, orientation %d: value %llu is %04x, not "
+                     "%04x",
+                     c->rows, c->inner, c->columns, c->tiles, c->f8, c->orientation,
+                     (unsigned long long)i, found[i], twin[i]);
+    }
+    tw_device_close(device);
+    mem_free(found);
+    mem_free(twin);
+}
+
+/* Returns whether it was compiled; *forced: in the orientation asked for. */
+static bool check_case(TwContext *context, const Case *c, uint64_t seed, bool *forced) {
+    TwGraph *graph;
+    TwWeights *weights;
+    TwPackage *package;
+    TwPrecision operand = c->f8 ? (TwPrecision){TW_F8F143, -4} : (TwPrecision){TW_F16, 0};
+    assert_int_equal(tw_graph_gemm(context, c->rows, c->inner, c->columns, operand, &graph), 0);
+    assert_int_equal(tw_weights_generate(context, graph, seed, 0, &weights), 0);
+    TwStatus status = compile(context, graph, weights, c, &package, forced);
+    tw_clear_messages(context);
+    if (status != 0) {
+        if (status != ERR_COMPILE_PROVED || any_grid_fits(graph->graph, c->tiles))
+            fail_msg("%u x %u x %u on %u tiles, f8 %d: refused with %s", c->rows, c->inner,
+                     c->columns, c->tiles, c->f8, tw_code(status));
+    } else {
+        Precision precision = api_precision(operand);
+        void *x = mem_alloc((uint64_t)c->rows * c->inner, precision_bytes(precision));
+        assert_int_equal(model_generate_codes("x", (uint64_t)c->rows * c->inner, seed, 1, precision,
+                                              x, NULL, NULL),
+                         STATUS_OK);
+        CheckGemm gemm = {.rows = c->rows,
+                          .inner = c->inner,
+                          .columns = c->columns,
+                          .left_precision = precision,
+                          .right_precision = precision,
+                          .left = x,
+                          .right = weights->parameters.items[0].codes};
+        run_and_compare(context, package, c, &gemm);
+        mem_free(x);
+        tw_package_free(package);
+    }
+    tw_weights_free(weights);
+    tw_graph_free(graph);
+    return status == 0;
+}
+
+static void test_random_products(void **state) {
+    (void)state;
+    uint64_t seed = 20260;
+    print_message("seed %llu\n", (unsigned long long)seed);
+    Random random = random_seed(seed);
+    int rounds = getenv("TW_TEST_ALL") ? 300 : 24, compiled = 0, forced_count = 0;
+    TwContext *context = tw_open(2);
+    for (int round = 0; round < rounds; round++) {
+        Case c = pick_case(&random, round);
+        bool forced = false;
+        compiled += check_case(context, &c, seed + (uint64_t)round, &forced);
+        forced_count += forced;
+    }
+    print_message("%d compiled, %d in a forced orientation, %d refused\n", compiled, forced_count,
+                  rounds - compiled);
+    assert_true(compiled > rounds / 2 && forced_count > rounds / 3);
+    tw_close(context);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_products)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
