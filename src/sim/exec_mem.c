@@ -330,9 +330,9 @@ static bool three_addresses(Context *c, uint32_t one, uint32_t other, uint32_t t
 /* The same question without a branch an address. */
 static inline bool three_addresses_fit(uint32_t one, uint32_t other, uint32_t to) {
     unsigned first = chip_element(one), second = chip_element(other), third = chip_element(to);
-    return ((one | other | to) & 7) == 0 && chip_address_ok(one) & chip_address_ok(other) &
-                                                chip_address_ok(to) & (first != second) &
-                                                (first != third) & (second != third);
+    unsigned inside = (unsigned)chip_address_ok(one) & chip_address_ok(other) & chip_address_ok(to);
+    unsigned apart = (unsigned)(first != second) & (first != third) & (second != third);
+    return (((one | other | to) & 7) == 0) & inside & apart;
 }
 
 static void ld2xst64pace(Context *c, const Half *h) {

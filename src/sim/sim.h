@@ -63,7 +63,7 @@ void machine_start_tile(Machine *machine, uint32_t tile, uint32_t entry);
  * inspected and freed, and machine_run again returns the same trap. */
 Status machine_run(Machine *machine, Diag *diag);
 
-/* Why a simulated program was stopped (docs/architecture.md, "traps"). */
+/* Why a simulated program was stopped. */
 typedef enum TrapClass {
     TRAP_UNDEFINED,        /* the chip raises an exception here, or does nothing useful */
     TRAP_UNPREDICTABLE,    /* the chip's behaviour cannot be relied on */
