@@ -1,0 +1,3 @@
+.worker
+    {nop
+x:   fnop}

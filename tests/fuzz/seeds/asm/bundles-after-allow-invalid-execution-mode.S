@@ -1,0 +1,5 @@
+.supervisor
+.allow_invalid_execution_mode
+    {nop; fnop}
+.error_on_invalid_execution_mode
+    fnop

@@ -1,0 +1,4 @@
+.worker
+    nop }
+    {nop; {fnop}}
+    {nop

@@ -1,0 +1,3 @@
+.worker
+    {rpt $m0, 0; fnop}
+    {nop; fnop}

@@ -1,0 +1,4 @@
+.worker
+.allow_invalid_repeat
+    rpt 5, 0
+    nop

@@ -1,0 +1,4 @@
+.worker
+    nop
+    rpt 5, 0
+    {br $m0; fnop}

@@ -1,0 +1,5 @@
+.worker
+    nop
+    rpt 5, 2
+    {nop; fnop}
+    {nop; fnop}

@@ -1,0 +1,3 @@
+.supervisor
+    nop
+    sendpicp 0, 0, 0, 0, 0, 0, 0
