@@ -8,7 +8,7 @@
 
 extern const EmbeddedFile tw_emit_sources[];
 
-/* Objects in link order: the runtime, then one kernel a spec. */
+/* Objects in link order: the runtime, then the kernels. */
 typedef struct Objects {
     AsmObject **items;
     size_t count;
@@ -35,13 +35,24 @@ static void objects_free(Objects *objects) {
     mem_free(objects->items);
 }
 
-static Status assemble_all(const TileGraph *graph, Objects *objects, Diag *diag) {
+/* Does an earlier spec have the same code? */
+static bool is_repeated(const EmitLibrary *library, size_t spec) {
+    for (size_t i = 0; i < spec; i++)
+        if (strcmp(library->name[i], library->name[spec]) == 0)
+            return true;
+    return false;
+}
+
+static Status assemble_all(const EmitLibrary *library, const TileGraph *graph, Objects *objects,
+                           Diag *diag) {
     objects->items = mem_alloc(graph->specs.count + 1, sizeof *objects->items);
     if (!objects->items)
         return no_memory(diag);
     Status status = assemble_runtime(&objects->items[0], diag);
     objects->count = status == STATUS_OK;
     for (size_t i = 0; i < graph->specs.count && !status; i++) {
+        if (is_repeated(library, i))
+            continue;
         status = kernel_assemble(&graph->specs.items[i], &objects->items[objects->count], diag);
         objects->count += status == STATUS_OK;
     }
@@ -102,7 +113,7 @@ static bool keep_piece(EmitLibrary *library, const AsmImage *image, uint32_t beg
 
 /* Links the objects [first, first + count) at `base` and finds the kernels among them. */
 static Status link_part(EmitLibrary *library, const Objects *objects, size_t first, size_t count,
-                        uint32_t base, Diag *diag) {
+                        size_t specs, uint32_t base, Diag *diag) {
     AsmImage image;
     Status status = asm_link((const AsmObject *const *)objects->items + first, count, base, NULL, 0,
                              &image, diag);
@@ -116,8 +127,8 @@ static Status link_part(EmitLibrary *library, const Objects *objects, size_t fir
         library->end_below = end;
     else
         library->end_above = end;
-    for (size_t i = MAX_OF(first, (size_t)1); i < first + count; i++)
-        asm_image_symbol(&image, library->name[i - 1], &library->kernel[i - 1]);
+    for (size_t i = 0; i < specs; i++)
+        asm_image_symbol(&image, library->name[i], &library->kernel[i]);
     if (first == 0) {
         asm_image_symbol(&image, "tilework_start", &library->start);
         asm_image_symbol(&image, "tilework_sample", &library->sample);
@@ -126,14 +137,14 @@ static Status link_part(EmitLibrary *library, const Objects *objects, size_t fir
     return status;
 }
 
-static Status link_all(EmitLibrary *library, const Objects *objects, Diag *diag) {
+static Status link_all(EmitLibrary *library, const Objects *objects, size_t specs, Diag *diag) {
     const AsmObject *const *items = (const AsmObject *const *)objects->items;
     uint32_t room = CHIP_HOST_WINDOW_BASE - EMIT_LIBRARY_BASE;
     size_t below = objects->count;
     while (below > 1 && asm_link_size(items, below) > room)
         below--;
     library->end_above = EMIT_DATA_BASE;
-    Status status = link_part(library, objects, 0, below, EMIT_LIBRARY_BASE, diag);
+    Status status = link_part(library, objects, 0, below, specs, EMIT_LIBRARY_BASE, diag);
     size_t above = objects->count - below;
     if (status || above == 0)
         return status;
@@ -141,7 +152,7 @@ static Status link_all(EmitLibrary *library, const Objects *objects, Diag *diag)
         return diag_error(
             diag, ERR_EMIT_CODE, DIAG_NOWHERE, "the kernels take %u bytes, %u are executable",
             asm_link_size(items, objects->count), room + CHIP_REGION1_BASE - EMIT_DATA_BASE);
-    return link_part(library, objects, below, above, EMIT_DATA_BASE, diag);
+    return link_part(library, objects, below, above, specs, EMIT_DATA_BASE, diag);
 }
 
 static bool name_kernels(EmitLibrary *library, const TileGraph *graph) {
@@ -151,7 +162,8 @@ static bool name_kernels(EmitLibrary *library, const TileGraph *graph) {
         return false;
     for (size_t i = 0; i < graph->specs.count; i++) {
         char name[KERNEL_NAME_SIZE];
-        library->name[i] = arena_strdup(&library->arena, kernel_name(&graph->specs.items[i], name));
+        library->name[i] =
+            arena_strdup(&library->arena, kernel_entry(&graph->specs.items[i], name));
         if (!library->name[i])
             return false;
     }
@@ -161,10 +173,10 @@ static bool name_kernels(EmitLibrary *library, const TileGraph *graph) {
 Status emit_link(const TileGraph *graph, EmitLibrary *library, Diag *diag) {
     *library = (EmitLibrary){0};
     Objects objects = {0};
-    Status status =
-        name_kernels(library, graph) ? assemble_all(graph, &objects, diag) : no_memory(diag);
+    Status status = name_kernels(library, graph) ? assemble_all(library, graph, &objects, diag)
+                                                 : no_memory(diag);
     if (!status)
-        status = link_all(library, &objects, diag);
+        status = link_all(library, &objects, graph->specs.count, diag);
     objects_free(&objects);
     if (status)
         emit_library_free(library);

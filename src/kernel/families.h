@@ -8,7 +8,9 @@ typedef struct FamilyInfo {
     Status (*check)(const KernelSpec *spec, Diag *diag);
     void (*interface)(const KernelSpec *spec, KernelInterface *result);
     uint64_t (*cycles)(const KernelSpec *spec, unsigned start);
+    void (*scalars)(const KernelSpec *spec, int32_t scalars[]); /* NULL: the caller's are all */
     void (*name)(const KernelSpec *spec, char text[KERNEL_NAME_SIZE]);
+    void (*entry)(const KernelSpec *spec, char text[KERNEL_NAME_SIZE]); /* NULL: the name */
     void (*defines)(const KernelSpec *spec, KernelSource *source);
     void (*reference)(const KernelSpec *spec, void *const operands[], const int32_t scalars[]);
     bool (*equal)(const KernelSpec *a, const KernelSpec *b);

@@ -89,7 +89,7 @@ static void gemm_interface(const KernelSpec *spec, KernelInterface *result) {
                         .memory_class = gemm->wide_weights ? MEMORY_INTERLEAVED : MEMORY_STANDARD,
                         .read = true};
     if (is_f8(gemm)) {
-        result->scalar_count = 1;
+        result->scalar_count = result->free_scalars = 1;
         result->scalars[0] = "scale exponent of the product";
     }
 }

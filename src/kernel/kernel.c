@@ -37,8 +37,19 @@ uint64_t kernel_cycles(const KernelSpec *spec, unsigned start) {
     return family_of(spec)->cycles(spec, start);
 }
 
+void kernel_scalars(const KernelSpec *spec, int32_t scalars[KERNEL_MAX_SCALARS]) {
+    if (family_of(spec)->scalars)
+        family_of(spec)->scalars(spec, scalars);
+}
+
 const char *kernel_name(const KernelSpec *spec, char text[KERNEL_NAME_SIZE]) {
     family_of(spec)->name(spec, text);
+    return text;
+}
+
+const char *kernel_entry(const KernelSpec *spec, char text[KERNEL_NAME_SIZE]) {
+    const FamilyInfo *family = family_of(spec);
+    (family->entry ? family->entry : family->name)(spec, text);
     return text;
 }
 
@@ -58,7 +69,7 @@ void kernel_source(const KernelSpec *spec, KernelSource *result) {
 /* The sources call their entry "kernel"; several of them are linked together. */
 static Status name_entry(const KernelSpec *spec, AsmObject *object, Diag *diag) {
     char name[KERNEL_NAME_SIZE];
-    char *copy = arena_strdup(&object->arena, kernel_name(spec, name));
+    char *copy = arena_strdup(&object->arena, kernel_entry(spec, name));
     if (!copy)
         return diag_error(diag, ERR_NO_MEMORY, DIAG_NOWHERE, "assembling kernel %s", name);
     for (size_t i = 0; i < object->symbol_count; i++)

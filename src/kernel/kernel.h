@@ -11,8 +11,10 @@
  * No worker runs before and after. Every other register, worker state, $FP_I* and the coefficients
  * are lost. (Register use as in the public ipu-stack kernels.)
  *
- * A KernelSpec holds everything that specialises the code, so two calls with equal specs share it;
- * addresses and scalars are arguments.
+ * A KernelSpec holds everything that decides operands, cycles and results but for addresses and the
+ * caller's own scalars. Which part of it specialises the code is the kernel's business: specs with
+ * the same kernel_entry share one body, and what it needs to know of the shape arrives in further
+ * scalars that kernel_scalars computes.
  */
 #pragma once
 
@@ -23,7 +25,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef enum KernelFamily { KERNEL_GEMM = 0 } KernelFamily;
+typedef enum KernelFamily {
+    KERNEL_GEMM = 0,
+    KERNEL_CAST = 1,
+    KERNEL_REDUCE = 2,
+    KERNEL_COPY = 3,
+    KERNEL_FILL = 4
+} KernelFamily;
 
 /* output[rows, 16 * groups] (+)= left[rows, panels * km] * right[panels * km, 16 * groups], with
  * km = 32 (F143) or 16 (F16).
@@ -46,10 +54,96 @@ typedef struct KernelGemm {
     uint32_t rows, panels, groups; /* ≥ 1 each, rows ≤ 6143 */
 } KernelGemm;
 
+/* Converts F16 to F143: code = round(value / 2^scale), nearest even, saturating at +-240;
+ * infinities and NaNs give the NaN 0x80.
+ *
+ * CAST_LINEAR: `count` values in any order that is the same on both sides.
+ *
+ *   operand  bytes
+ *   output   count; a last word that is not full keeps its other bytes
+ *   source   2 * count
+ *
+ * CAST_PANELS: a packed order of 16-wide F16 panels becomes the same order of 32-wide F143 panels;
+ * a panel has `rows` rows of 32 bytes. Output panel p holds the source panels 2p (bytes 0 ... 15 of
+ * its rows) and 2p + 1 (bytes 16 ... 31). That pairing begins anew in each of `groups` groups of
+ * `panels` source panels; of an odd number the last one fills its row with 16 zero bytes.
+ *
+ *   order                             rows             panels   groups
+ *   Left [R,C]                        R (batch * R)    C / 16   1
+ *   TransposedLeft [K,N]              N                K / 16   1 a matrix
+ *   Right [K,N], TransposedRight      16               K / 16   N / 16 a matrix
+ *   BlockMajor with 32 | row block    16               all      1
+ *
+ *   output   32 * rows * ceil(panels / 2) * groups
+ *   source   32 * rows * panels * groups
+ *
+ * CAST_ROWS: row-major F16, `pitch` values from row to row, to Left F143 [rows, 16 * panels].
+ *
+ *   output   32 * rows * ceil(panels / 2)
+ *   source   2 * (pitch * (rows - 1) + 16 * panels)
+ *
+ * A panel cast of one row and an even number of panels is a linear one, which is faster.
+ * `fast`: the source lies in interleaved memory and shares no element with the output; one bundle
+ * for 8 values instead of three.
+ *
+ * Scalar: scale exponent of the output, -31 ... 31. */
+typedef enum KernelCastOrder { CAST_LINEAR, CAST_PANELS, CAST_ROWS } KernelCastOrder;
+
+typedef struct KernelCast {
+    KernelCastOrder order;
+    bool fast;
+    uint32_t count;                /* CAST_LINEAR */
+    uint32_t rows, panels, groups; /* CAST_PANELS, CAST_ROWS; groups is 1 for CAST_ROWS */
+    uint32_t pitch;                /* CAST_ROWS: multiple of 4, >= 16 * panels */
+} KernelCast;
+
+/* Bytes of a cast's operands, as in the tables above. */
+uint64_t kernel_cast_source_bytes(const KernelCast *cast);
+uint64_t kernel_cast_output_bytes(const KernelCast *cast);
+
+/* output[i] = first[i] + rest[0][i] + ... + rest[parts - 2][i], `count` F16 values each.
+ *
+ *   operand  bytes                      may be
+ *   output   2 * count
+ *   first    2 * count                  the output itself
+ *   rest     2 * count * (parts - 1)
+ *
+ * No scalars of the caller.
+ * Numerics: F32 sum from +0, in that order, each step rounded to nearest even; then one rounding to
+ * F16, nearest even, saturating. */
+typedef struct KernelReduce {
+    uint32_t parts; /* 2 ... 127 */
+    uint32_t count; /* multiple of 8 */
+    bool wide;      /* first and rest lie in interleaved memory: 128-bit loads */
+} KernelReduce;
+
+/* Copies `rows` rows of `words` 64-bit words. Strides are bytes from row to row, multiples of 8 and
+ * at least a row; they do not matter for one row. Source and output do not overlap.
+ *
+ *   operand  bytes
+ *   output   (rows - 1) * output_stride + 8 * words; bytes between rows stay
+ *   source   (rows - 1) * source_stride + 8 * words
+ *
+ * `paced`: they share no memory element; one bundle a word instead of two. No scalars. */
+typedef struct KernelCopy {
+    uint32_t rows, words;
+    uint32_t source_stride, output_stride;
+    bool paced;
+} KernelCopy;
+
+/* Fills `words` 64-bit words. Scalars: low and high half of the pattern. */
+typedef struct KernelFill {
+    uint32_t words;
+} KernelFill;
+
 typedef struct KernelSpec {
     KernelFamily family;
     union {
         KernelGemm gemm;
+        KernelCast cast;
+        KernelReduce reduce;
+        KernelCopy copy;
+        KernelFill fill;
     };
 } KernelSpec;
 
@@ -60,7 +154,7 @@ uint64_t kernel_spec_hash(const KernelSpec *spec);
  * All functions below want a spec that passes. */
 Status kernel_check(const KernelSpec *spec, Diag *diag);
 
-enum { KERNEL_MAX_OPERANDS = 6, KERNEL_MAX_SCALARS = 4, KERNEL_STACK_BYTES = 8 };
+enum { KERNEL_MAX_OPERANDS = 6, KERNEL_MAX_SCALARS = 6, KERNEL_STACK_BYTES = 32 };
 
 typedef struct KernelOperand {
     const char *name; /* "output", "left", "right" */
@@ -71,24 +165,34 @@ typedef struct KernelOperand {
     MemoryClass memory_class;
     bool read, written;
     uint32_t apart; /* bit j: shares no effective memory element with operand j; symmetric */
+    uint32_t same;  /* bit j: may be the very bytes of operand j; symmetric. Else operands are
+                     * disjoint, tails excepted. */
 } KernelOperand;
 
 typedef struct KernelInterface {
     uint32_t operand_count, scalar_count;
+    uint32_t free_scalars; /* the first ones are the caller's, the others are kernel_scalars' */
     KernelOperand operands[KERNEL_MAX_OPERANDS]; /* output first */
     const char *scalars[KERNEL_MAX_SCALARS];     /* names, in argument order */
 } KernelInterface;
 
 void kernel_interface(const KernelSpec *spec, KernelInterface *result);
 
+/* Completes the arguments of a call: scalars[] holds the caller's own, the others are filled in. */
+void kernel_scalars(const KernelSpec *spec, int32_t scalars[KERNEL_MAX_SCALARS]);
+
 /* Exact cycles from the issue of the `call` to the issue of the instruction after the return, when
  * the call issues at a cycle congruent to `start` modulo 6. A closed formula, equal to what the
  * simulator runs. */
 uint64_t kernel_cycles(const KernelSpec *spec, unsigned start);
 
-/* Name of the kernel's entry symbol, different for different specs: "gemm_f8_init_wide_82x6x10". */
+/* Name of the kernel, different for different specs: "gemm_f8_init_wide_82x6x10". */
 enum { KERNEL_NAME_SIZE = 64 };
 const char *kernel_name(const KernelSpec *spec, char text[KERNEL_NAME_SIZE]);
+
+/* Name of its entry symbol: "gemm_f8_init_wide_82x6x10", "reduce_4_wide". Specs with the same one
+ * have the same code, so that it need be linked only once. */
+const char *kernel_entry(const KernelSpec *spec, char text[KERNEL_NAME_SIZE]);
 
 /* Source text of the kernel (embedded in the program) and the symbols that specialise it. */
 enum { KERNEL_MAX_DEFINES = 16 };
@@ -102,9 +206,10 @@ typedef struct KernelSource {
 
 void kernel_source(const KernelSpec *spec, KernelSource *result);
 
-/* Assembles it. The object's one global symbol is kernel_name(). Free with asm_object_free. */
+/* Assembles it. The object's one global symbol is kernel_entry(). Free with asm_object_free. */
 Status kernel_assemble(const KernelSpec *spec, AsmObject **object, Diag *diag);
 
 /* The same computation on the host, bit by bit, in the operand orders above. operands[] as in
- * kernel_interface (operand 0 is written), scalars[] as passed to the kernel. */
+ * kernel_interface (operand 0 is written), scalars[] as passed to the kernel, of which only the
+ * caller's own are read. */
 void kernel_reference(const KernelSpec *spec, void *const operands[], const int32_t scalars[]);
