@@ -183,8 +183,10 @@ struct Tile {
     uint64_t resume; /* a local sync lets the supervisor go on from here, once all have ended */
     Supervisor supervisor;
 
-    uint64_t budget_end; /* cycle at which the budget is used up */
-    MachineTileCounters counters;
+    uint64_t budget_end;          /* cycle at which the budget is used up */
+    MachineTileCounters counters; /* but instructions and worker_slots: */
+    uint64_t pairs;               /* bundles of two instructions */
+    uint64_t extra_slots;         /* of long operations, beyond one a bundle */
     VEC(MachineEvent) timeline;
     MachineTrap trap; /* code STATUS_OK: none */
     bool stop;        /* trapped: leave the loops */

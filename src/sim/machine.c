@@ -227,20 +227,24 @@ const MachineTrap *machine_trap(const Machine *machine) {
 
 MachineTileCounters machine_tile_counters(const Machine *machine, uint32_t tile) {
     assert(tile < machine->tile_count);
-    return machine->tiles[tile].counters;
+    const Tile *t = &machine->tiles[tile];
+    MachineTileCounters counters = t->counters;
+    counters.instructions = counters.bundles + t->pairs;
+    counters.worker_slots = counters.bundles + t->extra_slots;
+    return counters;
 }
 
 MachineTileCounters machine_counters(const Machine *machine) {
-    MachineTileCounters sum = machine->tiles[0].counters;
+    MachineTileCounters sum = machine_tile_counters(machine, 0);
     for (uint32_t i = 1; i < machine->tile_count; i++) {
-        const MachineTileCounters *one = &machine->tiles[i].counters;
-        sum.released = MIN_OF(sum.released, one->released);
-        sum.arrived = MAX_OF(sum.arrived, one->arrived);
-        sum.bundles += one->bundles;
-        sum.instructions += one->instructions;
-        sum.supervisor += one->supervisor;
-        sum.launches += one->launches;
-        sum.worker_slots += one->worker_slots;
+        MachineTileCounters one = machine_tile_counters(machine, i);
+        sum.released = MIN_OF(sum.released, one.released);
+        sum.arrived = MAX_OF(sum.arrived, one.arrived);
+        sum.bundles += one.bundles;
+        sum.instructions += one.instructions;
+        sum.supervisor += one.supervisor;
+        sum.launches += one.launches;
+        sum.worker_slots += one.worker_slots;
     }
     return sum;
 }

@@ -34,6 +34,7 @@ void tile_start(Tile *tile, uint32_t entry) {
     tile->supervisor = (Supervisor){.consensus = true};
     tile->budget_end = tile->machine->options.cycle_budget;
     tile->counters = (MachineTileCounters){0};
+    tile->pairs = tile->extra_slots = 0;
     tile->timeline.count = 0;
     tile->trap = (MachineTrap){.code = STATUS_OK};
     tile->stop = false;
@@ -84,9 +85,8 @@ static void execute_crossed(Context *context, const Packet *packet) {
     memcpy(after, context->a, sizeof after);
     memcpy(context->a, before, sizeof before);
     packet->aux.run(context, &packet->aux);
-    for (unsigned i = 0; i < 8; i++)
-        if (packet->writes >> i & 1)
-            context->a[i] = after[i];
+    for (unsigned set = packet->writes; set; set &= set - 1)
+        context->a[__builtin_ctz(set)] = after[__builtin_ctz(set)];
 }
 
 static inline void issue_worker(Tile *tile, Context *context) {
@@ -97,33 +97,31 @@ again:
         context->current = packet;
         context->packet = packet + packet->advance;
         packet->main.run(context, &packet->main);
-        tile->counters.instructions++;
         break;
     case SHAPE_AUX:
         context->current = packet;
         context->packet = packet + packet->advance;
         packet->aux.run(context, &packet->aux);
-        tile->counters.instructions++;
         break;
     case SHAPE_MAIN_AUX:
         context->current = packet;
         context->packet = packet + packet->advance;
         packet->main.run(context, &packet->main);
         packet->aux.run(context, &packet->aux);
-        tile->counters.instructions += 2;
+        tile->pairs++;
         break;
     case SHAPE_AUX_MAIN:
         context->current = packet;
         context->packet = packet + packet->advance;
         packet->aux.run(context, &packet->aux);
         packet->main.run(context, &packet->main);
-        tile->counters.instructions += 2;
+        tile->pairs++;
         break;
     case SHAPE_CROSSED:
         context->current = packet;
         context->packet = packet + packet->advance;
         execute_crossed(context, packet);
-        tile->counters.instructions += 2;
+        tile->pairs++;
         break;
     default:
         packet = context_resolve(context);
@@ -132,8 +130,11 @@ again:
         goto again;
     }
     tile->counters.bundles++;
-    tile->counters.worker_slots += packet->slots;
-    context->cycle += (uint64_t)SLOTS * packet->slots;
+    context->cycle += SLOTS;
+    if (__builtin_expect(packet->slots > 1, 0)) {
+        tile->extra_slots += packet->slots - 1u;
+        context->cycle += (uint64_t)SLOTS * (packet->slots - 1u);
+    }
     if (context->packet == context->repeat_end_packet)
         context_end_of_body(context);
 }

@@ -298,6 +298,173 @@ static void slim_convolution(void **state) {
     mem_free(worker);
 }
 
+/* Any order of phases ------------------------------------------------------------------------*/
+
+/* The movement of accumulators as documented, in plain arrays; small integers keep sums exact. */
+typedef struct Model {
+    double compute[16], shift[16], weight[16][4][8]; /* unit, phase, lane */
+} Model;
+
+typedef struct Matrix {
+    const char *mnemonic;
+    unsigned lanes, sets;
+    bool f8, single_in, single_out, f32, slim;
+} Matrix;
+
+static void move(double *set, unsigned units, double *out, const double *in) {
+    for (unsigned i = 0; i < 2; i++)
+        out[i] = set[i];
+    for (unsigned u = 0; u + 2 < units; u++)
+        set[u] = set[u + 2];
+    set[units - 2] = in[0];
+    set[units - 1] = in[1];
+}
+
+static void model_step(Model *m, const Matrix *form, unsigned immediate, const double *x,
+                       const double *in, double *out) {
+    unsigned engines = 4, phase = immediate, group = form->f32 ? 8 : 4;
+    if (immediate >= group) {
+        engines = immediate < group + group / 2 ? 2 : 1;
+        phase = immediate - (engines == 2 ? group : group + group / 2);
+    }
+    unsigned units = form->slim ? 8 : 2 * engines;
+    for (unsigned set = 0; set < form->sets; set++) {
+        double *compute = m->compute + 8 * set, *shift = m->shift + 8 * set;
+        if (form->slim)
+            move(compute, 8, out + 2 * set, in + 2 * set);
+        for (unsigned u = 0; u < units; u++) {
+            double dot = 0;
+            const double *weight = m->weight[8 * set + u][form->f32 ? phase / 2 : phase];
+            for (unsigned l = 0; l < form->lanes; l++)
+                dot += x[l] * weight[form->f32 ? phase % 2 : l];
+            if (phase == 0 && !form->slim) {
+                double computed = compute[u];
+                compute[u] = shift[u];
+                shift[u] = computed;
+            }
+            compute[u] += dot;
+        }
+        if (!form->slim && !form->f32)
+            move(shift, units, out + 2 * set, in + 2 * set);
+        if (form->f32 && phase % 2 == set)
+            move(shift, units, out, in);
+    }
+    if (form->f32 && phase % 2 >= form->sets)
+        out[0] = out[1] = 0;
+}
+
+/* Bytes of `count` numbers as the form wants them; -3 … 3. */
+static unsigned encode_small(uint8_t *bytes, const double *values, unsigned count, bool f8,
+                             bool single) {
+    for (unsigned i = 0; i < count; i++) {
+        float value = (float)values[i];
+        F16 half = f64_to_f16(values[i], F16_OVERFLOW_INFINITE);
+        if (f8)
+            bytes[i] = f8_from_f64(values[i], F8_F143, 0, F8_HOST);
+        else if (single)
+            memcpy(bytes + 4 * i, &value, 4);
+        else
+            memcpy(bytes + 2 * i, &half, 2);
+    }
+    return count * (f8 ? 1 : single ? 4 : 2);
+}
+
+static void check_any_order(const Matrix *form, Random *random) {
+    enum { STEPS = 80 };
+    static const unsigned f16_immediates[] = {0, 1, 2, 3, 0, 1, 2, 3, 4, 5, 6};
+    static const unsigned f32_immediates[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14};
+    unsigned results = form->f32 ? 2 : 2 * form->sets;
+    unsigned p_words = results / 2 * (form->single_in ? 2 : 1);
+    unsigned d_words = results / 2 * (form->single_out ? 2 : 1);
+    Model model = {0};
+    double want[STEPS][4];
+    uint8_t x_bytes[8 * STEPS], p_bytes[16 * STEPS];
+    unsigned x_size = 0, p_size = 0;
+    uint8_t weights[512];
+    for (unsigned u = 0; u < 16; u++) {
+        for (unsigned n = 0; n < 4; n++) {
+            unsigned lanes = form->f32 ? 2 : form->lanes;
+            for (unsigned l = 0; l < lanes; l++)
+                model.weight[u][n][l] = (double)random_below(random, 7) - 3;
+            encode_small(weights + 32 * u + 8 * n, model.weight[u][n], lanes, form->f8, form->f32);
+        }
+    }
+    char *worker =
+        mem_printf("setzi $m2, 0x%X\n setzi $m3, 0x%X\n setzi $m4, 0x%X\n", INPUT, PARTIAL, OUTPUT);
+    const char *x_load = form->f32 ? "ld32step $a0" : "ld64step $a0:1";
+    const char *p_load = p_words == 2 ? "ld64step $a2:3" : "ld32step $a2";
+    const char *d_store = d_words == 2 ? "st64step $a4:5" : "st32step $a4";
+    for (unsigned i = 0; i < STEPS; i++) {
+        unsigned immediate = form->slim ? (unsigned)random_below(random, 2)
+                             : form->f32
+                                 ? f32_immediates[random_below(random, COUNT_OF(f32_immediates))]
+                                 : f16_immediates[random_below(random, COUNT_OF(f16_immediates))];
+        double x[8], in[4];
+        for (unsigned l = 0; l < form->lanes; l++)
+            x[l] = (double)random_below(random, 7) - 3;
+        for (unsigned l = 0; l < results; l++)
+            in[l] = (double)random_below(random, 7) - 3;
+        x_size += encode_small(x_bytes + x_size, x, form->lanes, form->f8, form->f32);
+        p_size += encode_small(p_bytes + p_size, in, results, false, form->single_in);
+        model_step(&model, form, immediate, x, in, want[i]);
+        char *more =
+            mem_printf("%s%s, $mzero, $m2+=, 1\n %s, $mzero, $m3+=, 1\n"
+                       "%s $a4%s, $a0%s, $a2%s, %u\n %s, $mzero, $m4+=, 1\n",
+                       worker, x_load, p_load, form->mnemonic, d_words == 2 ? ":5" : "",
+                       form->f32 ? "" : ":1", p_words == 2 ? ":3" : "", immediate, d_store);
+        mem_free(worker);
+        worker = more;
+    }
+    char *text = mem_printf(".supervisor\n setzi $m0, 3\n put $FP_INFMT, $m0\n"
+                            "setzi $m0, 0x%X\n put $CCCSLOAD, $m0\n"
+                            ".set i, 0\n .rept 64\n ld64putcs i\n .set i, i + 1\n .endr\n"
+                            "setzi $m0, worker\n run $m0, $mzero, 0\n sync 2\n sync 7\n"
+                            ".worker\n worker:\n %s exitz $mzero\n",
+                            WEIGHTS, worker);
+    Machine *machine = rig_load(text, 1);
+    machine_write(machine, 0, WEIGHTS, weights, sizeof weights, NULL);
+    machine_write(machine, 0, INPUT, x_bytes, x_size, NULL);
+    machine_write(machine, 0, PARTIAL, p_bytes, p_size, NULL);
+    rig_run(machine);
+    for (unsigned i = 0; i < STEPS; i++) {
+        for (unsigned l = 0; l < results; l++) {
+            float single;
+            machine_read(machine, 0, OUTPUT + 4 * (d_words * i + l), &single, 4, NULL);
+            double got = form->single_out ? (double)single
+                                          : get_half(machine, OUTPUT + 4 * d_words * i + 2 * l);
+            if (got != want[i][l])
+                fail_msg("%s step %u lane %u: %g, not %g", form->mnemonic, i, l, got, want[i][l]);
+        }
+    }
+    machine_free(machine);
+    mem_free(text);
+    mem_free(worker);
+}
+
+static void any_order(void **state) {
+    (void)state;
+    static const Matrix forms[] = {
+        {"f16v4hihoamp", 4, 1, .f8 = false},
+        {"f16v4sihoamp", 4, 1, .single_in = true},
+        {"f16v4sisoamp", 4, 1, .single_in = true, .single_out = true},
+        {"f16v4hihov4amp", 4, 2, .f8 = false},
+        {"f8v8hihov4amp", 8, 2, .f8 = true},
+        {"f32sisoamp", 1, 1, .f32 = true, .single_in = true, .single_out = true},
+        {"f32sisov2amp", 1, 2, .f32 = true, .single_in = true, .single_out = true},
+        {"f16v4hihoslic", 4, 1, .slim = true},
+        {"f16v4sihoslic", 4, 1, .slim = true, .single_in = true},
+        {"f16v4sisoslic", 4, 1, .slim = true, .single_in = true, .single_out = true},
+        {"f16v4hihov4slic", 4, 2, .slim = true},
+        {"f8v8hihov4slic", 8, 2, .slim = true, .f8 = true},
+    };
+    uint64_t seed = 3;
+    print_message("seed %llu\n", (unsigned long long)seed);
+    Random random = random_seed(seed);
+    for (unsigned f = 0; f < COUNT_OF(forms); f++)
+        for (unsigned i = 0; i < 4; i++)
+            check_any_order(&forms[f], &random);
+}
+
 /* Weights are the tile's, so that a change between launches is seen; formats and scale too. */
 static void weights_change(void **state) {
     (void)state;
@@ -334,7 +501,7 @@ int main(void) {
         cmocka_unit_test(worked_example_f16), cmocka_unit_test(worked_example_f8),
         cmocka_unit_test(random_rows),        cmocka_unit_test(eight_channels),
         cmocka_unit_test(single_precision),   cmocka_unit_test(slim_convolution),
-        cmocka_unit_test(weights_change),
+        cmocka_unit_test(any_order),          cmocka_unit_test(weights_change),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
