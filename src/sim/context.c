@@ -1,6 +1,8 @@
 /* Where a context is in its program: granules of decoded code, jumps, repeats. */
 #include "sim/internal.h"
 
+_Static_assert(CHIP_BUNDLE_ALIGN == 4, "bundles may begin at any word");
+
 static const Packet go_packet = {.shape = SHAPE_GO};
 
 void context_start(Context *context, uint32_t entry) {

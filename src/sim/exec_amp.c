@@ -8,23 +8,6 @@
 
 #define SET 8u /* units of a set */
 
-static inline F16 lane16(const Context *c, unsigned r, unsigned i) {
-    return (F16)(c->a[r + i / 2] >> 16 * (i % 2));
-}
-static inline float lane_half(const Context *c, unsigned r, unsigned i) {
-    return f16_to_f32(lane16(c, r, i));
-}
-static inline float lane_f32(const Context *c, unsigned r, unsigned i) {
-    return f32_from_bits(c->a[r + i]);
-}
-static inline void set_halves(Context *c, unsigned r, const F16 *lanes, unsigned count) {
-    for (unsigned i = 0; i < count; i += 2)
-        c->a[r + i / 2] = lanes[i] | (uint32_t)lanes[i + 1] << 16;
-}
-static inline void set_f32(Context *c, unsigned r, const float *lanes, unsigned count) {
-    for (unsigned i = 0; i < count; i++)
-        c->a[r + i] = f32_bits(lanes[i]);
-}
 static inline float canonical(float value) {
     return isnan(value) ? f32_from_bits((uint32_t)CHIP_QNAN_F32) : value;
 }
@@ -76,7 +59,7 @@ static void f32v2axpy(Context *c, const Half *h) {
     float old[2] = {c->compute[0], c->compute[1]}, factor = f32_from_bits(c->tas);
     for (unsigned i = 0; i < 2; i++)
         c->compute[i] = canonical(fmaf(factor, lane_f32(c, h->r[1], i), lane_f32(c, h->r[2], i)));
-    set_f32(c, h->r[0], old, 2);
+    set_lanes_f32(c, h->r[0], old, 2);
 }
 
 static void f16v4mix(Context *c, const Half *h) {
@@ -84,9 +67,9 @@ static void f16v4mix(Context *c, const Half *h) {
     for (unsigned i = 0; i < 4; i++)
         old[i] = round_f16_out(c, c->compute[i]);
     for (unsigned i = 0; i < 4; i++)
-        c->compute[i] =
-            f16_mix((F16)c->tas, lane16(c, h->r[1], i), (F16)(c->tas >> 16), lane16(c, h->r[2], i));
-    set_halves(c, h->r[0], old, 4);
+        c->compute[i] = f16_mix((F16)c->tas, lane_f16(c, h->r[1], i), (F16)(c->tas >> 16),
+                                lane_f16(c, h->r[2], i));
+    set_lanes_f16(c, h->r[0], old, 4);
 }
 
 /* Read-out --------------------------------------------------------------------------------------*/
@@ -95,7 +78,7 @@ static void f16v4gacc(Context *c, const Half *h) {
     F16 d[4];
     for (unsigned i = 0; i < 4; i++)
         d[i] = round_f16_out(c, c->compute[i]);
-    set_halves(c, h->r[0], d, 4);
+    set_lanes_f16(c, h->r[0], d, 4);
 }
 
 /* The accumulators that a gina immediate names. */
@@ -127,7 +110,7 @@ static void f32v2gina(Context *c, const Half *h) {
         return;
     float out[2], in[2] = {lane_f32(c, h->r[1], 0), lane_f32(c, h->r[1], 1)};
     shift_set(set, SET, out, in);
-    set_f32(c, h->r[0], out, 2);
+    set_lanes_f32(c, h->r[0], out, 2);
 }
 
 static void f16v2gina(Context *c, const Half *h) {
@@ -137,7 +120,7 @@ static void f16v2gina(Context *c, const Half *h) {
     float out[2], in[2] = {lane_half(c, h->r[1], 0), lane_half(c, h->r[1], 1)};
     shift_set(set, SET, out, in);
     F16 d[2] = {round_f16_out(c, out[0]), round_f16_out(c, out[1])};
-    set_halves(c, h->r[0], d, 2);
+    set_lanes_f16(c, h->r[0], d, 2);
 }
 
 /* The transpose pipe moves raw words of set 0 (inferred from two uses in poplibs). */
@@ -159,7 +142,7 @@ static void f16v4istacc(Context *c, const Half *h) {
     unsigned odd = (unsigned)(h->imm - CHIP_TISTACC_P0);
     uint32_t words[4];
     for (unsigned j = 0; j < 4; j++)
-        words[j] = lane16(c, h->r[1], j) | (uint32_t)lane16(c, h->r[2], j) << 16;
+        words[j] = lane_f16(c, h->r[1], j) | (uint32_t)lane_f16(c, h->r[2], j) << 16;
     take_odd(c, h->r[0]);
     for (unsigned j = 0; j < 4; j++)
         memcpy(&c->compute[2 * j + odd], &words[j], 4);
@@ -311,7 +294,7 @@ static void amp_v4(Context *c, const Half *h, bool f8) {
     F16 d[4];
     for (unsigned i = 0; i < 4; i++)
         d[i] = round_f16_out(c, out[i]);
-    set_halves(c, h->r[0], d, 4);
+    set_lanes_f16(c, h->r[0], d, 4);
 }
 static void f16v4hihov4amp(Context *c, const Half *h) {
     amp_v4(c, h, false);
@@ -329,10 +312,10 @@ static void f8v8hihov4amp(Context *c, const Half *h) {
     }
 static void results_f16(Context *c, unsigned r, const float out[2]) {
     F16 d[2] = {round_f16_out(c, out[0]), round_f16_out(c, out[1])};
-    set_halves(c, r, d, 2);
+    set_lanes_f16(c, r, d, 2);
 }
 static void results_f32(Context *c, unsigned r, const float out[2]) {
-    set_f32(c, r, out, 2);
+    set_lanes_f32(c, r, out, 2);
 }
 AMP_SET0(f16v4hihoamp, lane_half, results_f16)
 AMP_SET0(f16v4sihoamp, lane_f32, results_f16)
@@ -358,7 +341,7 @@ static void amp_f32(Context *c, const Half *h, unsigned sets) {
     }
     if (moving < sets)
         shift_set(c->shift + moving * SET, units, out, in);
-    set_f32(c, h->r[0], out, 2);
+    set_lanes_f32(c, h->r[0], out, 2);
 }
 static void f32sisoamp(Context *c, const Half *h) {
     amp_f32(c, h, 1);
@@ -399,7 +382,7 @@ static void results_v4(Context *c, unsigned r, const float out[4]) {
     F16 d[4];
     for (unsigned i = 0; i < 4; i++)
         d[i] = round_f16_out(c, out[i]);
-    set_halves(c, r, d, 4);
+    set_lanes_f16(c, r, d, 4);
 }
 SLIC(f16v4hihoslic, 2, false, lane_half, results_f16)
 SLIC(f16v4sihoslic, 2, false, lane_f32, results_f16)

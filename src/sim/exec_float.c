@@ -5,6 +5,11 @@
 #include "sim/elementary.h"
 #include "sim/rounding.h"
 
+_Static_assert(CHIP_F32_DAZ_FTZ == 0 && CHIP_MINMAX_NAN_LOSES == 1, "subnormals and NaN");
+_Static_assert(CHIP_F8_STOCHASTIC == 0, "conversions to FP8 round to nearest even");
+_Static_assert(CHIP_TRANSC_CORRECTLY_ROUNDED == 1, "elementary.h rounds correctly");
+_Static_assert(CHIP_QNAN_F16 == F16_QNAN && CHIP_QNAN_F32 == F32_QNAN, "one NaN a format");
+
 /* Lanes ----------------------------------------------------------------------------------------*/
 
 static inline F16 half_of(uint32_t word, unsigned lane) {
@@ -12,19 +17,6 @@ static inline F16 half_of(uint32_t word, unsigned lane) {
 }
 static inline uint32_t halves(F16 low, F16 high) {
     return low | (uint32_t)high << 16;
-}
-
-/* Lane i of the F16 vector that begins at a register. */
-static inline F16 lane16(const Context *c, unsigned r, unsigned i) {
-    return half_of(c->a[r + i / 2], i % 2);
-}
-static inline float lane_f32(const Context *c, unsigned r, unsigned i) {
-    return f32_from_bits(c->a[r + i]);
-}
-
-static inline void set_halves(Context *c, unsigned r, const F16 *lanes, unsigned count) {
-    for (unsigned i = 0; i < count; i += 2)
-        c->a[r + i / 2] = halves(lanes[i], lanes[i + 1]);
 }
 
 /* Which lane of the first source meets lane i: its own, or one for all (broadcast forms). */
@@ -38,8 +30,8 @@ static inline void set_halves(Context *c, unsigned r, const F16 *lanes, unsigned
     static void name(Context *c, const Half *h) {                                                  \
         F16 d[lanes];                                                                              \
         for (unsigned i = 0; i < (lanes); i++) {                                                   \
-            float a = f16_to_f32(lane16(c, h->r[1], which(i)));                                    \
-            float b = f16_to_f32(lane16(c, h->r[2], i));                                           \
+            float a = lane_half(c, h->r[1], which(i));                                             \
+            float b = lane_half(c, h->r[2], i);                                                    \
             if (__builtin_expect(c->plain_rounding, 1)) {                                          \
                 float x = a, y = b;                                                                \
                 d[i] = round_f16(c, expression, a, b);                                             \
@@ -48,7 +40,7 @@ static inline void set_halves(Context *c, unsigned r, const F16 *lanes, unsigned
                 d[i] = round_f16_exact(c, expression, a, b);                                       \
             }                                                                                      \
         }                                                                                          \
-        set_halves(c, h->r[0], d, lanes);                                                          \
+        set_lanes_f16(c, h->r[0], d, lanes);                                                       \
     }
 /* EXACT gives the exact double, or one rounded to odd. */
 #define ARITHMETIC_F32(name, lanes, which, expression, exact)                                      \
@@ -132,9 +124,8 @@ static inline F16 exact_f16(float value) {
     static void name(Context *c, const Half *h) {                                                  \
         F16 d[lanes];                                                                              \
         for (unsigned i = 0; i < (lanes); i++)                                                     \
-            d[i] = exact_f16(                                                                      \
-                function(f16_to_f32(lane16(c, h->r[1], i)), f16_to_f32(lane16(c, h->r[2], i))));   \
-        set_halves(c, h->r[0], d, lanes);                                                          \
+            d[i] = exact_f16(function(lane_half(c, h->r[1], i), lane_half(c, h->r[2], i)));        \
+        set_lanes_f16(c, h->r[0], d, lanes);                                                       \
     }
 CHOICE(max, larger(x, y))
 CHOICE(min, smaller(x, y))
@@ -153,10 +144,10 @@ static inline float clamp(float x, float low, float high) {
 #define CLAMP_F16(name, lanes)                                                                     \
     static void name(Context *c, const Half *h) {                                                  \
         F16 d[lanes];                                                                              \
-        float low = f16_to_f32(lane16(c, h->r[2], 0)), high = f16_to_f32(lane16(c, h->r[2], 1));   \
+        float low = lane_half(c, h->r[2], 0), high = lane_half(c, h->r[2], 1);                     \
         for (unsigned i = 0; i < (lanes); i++)                                                     \
-            d[i] = exact_f16(clamp(f16_to_f32(lane16(c, h->r[1], i)), low, high));                 \
-        set_halves(c, h->r[0], d, lanes);                                                          \
+            d[i] = exact_f16(clamp(lane_half(c, h->r[1], i), low, high));                          \
+        set_lanes_f16(c, h->r[0], d, lanes);                                                       \
     }
 CLAMP_F32(f32clamp, 1)
 CLAMP_F32(f32v2clamp, 2)
@@ -164,15 +155,14 @@ CLAMP_F16(f16v2clamp, 2)
 CLAMP_F16(f16v4clamp, 4)
 
 static void f16v2maxc(Context *c, const Half *h) {
-    F16 d =
-        exact_f16(choice_max(f16_to_f32(lane16(c, h->r[1], 0)), f16_to_f32(lane16(c, h->r[1], 1))));
+    F16 d = exact_f16(choice_max(lane_half(c, h->r[1], 0), lane_half(c, h->r[1], 1)));
     c->a[h->r[0]] = halves(d, d);
 }
 static void f16v4maxc(Context *c, const Half *h) {
     F16 d[2];
     for (unsigned i = 0; i < 2; i++)
-        d[i] = exact_f16(choice_max(f16_to_f32(lane16(c, h->r[1], 2 * i)),
-                                    f16_to_f32(lane16(c, h->r[1], 2 * i + 1))));
+        d[i] =
+            exact_f16(choice_max(lane_half(c, h->r[1], 2 * i), lane_half(c, h->r[1], 2 * i + 1)));
     c->a[h->r[0]] = halves(d[0], d[1]);
 }
 
@@ -190,10 +180,8 @@ static void f16v4maxc(Context *c, const Half *h) {
     static void name(Context *c, const Half *h) {                                                  \
         F16 d[lanes];                                                                              \
         for (unsigned i = 0; i < (lanes); i++)                                                     \
-            d[i] = f16_to_f32(lane16(c, h->r[1], which(i))) op f16_to_f32(lane16(c, h->r[2], i))   \
-                       ? UINT16_MAX                                                                \
-                       : 0;                                                                        \
-        set_halves(c, h->r[0], d, lanes);                                                          \
+            d[i] = lane_half(c, h->r[1], which(i)) op lane_half(c, h->r[2], i) ? UINT16_MAX : 0;   \
+        set_lanes_f16(c, h->r[0], d, lanes);                                                       \
     }
 #define COMPARE(name, op)                                                                          \
     COMPARE_F32(f32##name, 1, OWN, op)                                                             \
@@ -234,16 +222,16 @@ static uint32_t class_code(float value, float normal) {
     }
 CLASS(f32class, 1, lane_f32(c, h->r[1], i), 0x1p-126f)
 CLASS(f32v2class, 2, lane_f32(c, h->r[1], i), 0x1p-126f)
-CLASS(f16v2class, 2, f16_to_f32(lane16(c, h->r[1], i)), 0x1p-14f)
-CLASS(f16v4class, 4, f16_to_f32(lane16(c, h->r[1], i)), 0x1p-14f)
+CLASS(f16v2class, 2, lane_half(c, h->r[1], i), 0x1p-14f)
+CLASS(f16v4class, 4, lane_half(c, h->r[1], i), 0x1p-14f)
 
 /* Sums of halves are exact in float32 unless the exponents lie far apart. */
 #define SUM(name, lanes)                                                                           \
     static void name(Context *c, const Half *h) {                                                  \
         uint32_t d[lanes];                                                                         \
         for (unsigned i = 0; i < (lanes); i++) {                                                   \
-            float x = f16_to_f32(lane16(c, h->r[1], 2 * i));                                       \
-            float y = f16_to_f32(lane16(c, h->r[1], 2 * i + 1));                                   \
+            float x = lane_half(c, h->r[1], 2 * i);                                                \
+            float y = lane_half(c, h->r[1], 2 * i + 1);                                            \
             d[i] = round_f32_exact(c, (double)x + (double)y, x, y);                                \
         }                                                                                          \
         for (unsigned i = 0; i < (lanes); i++)                                                     \
@@ -254,13 +242,8 @@ SUM(f16v4sum, 2)
 
 /* Conversions -----------------------------------------------------------------------------------*/
 
-static inline F16 narrow(Context *c, float value) {
-    return c->plain_rounding ? round_f16(c, value, value, value)
-                             : round_f16_exact(c, value, value, value);
-}
-
 static void f16tof32(Context *c, const Half *h) {
-    c->a[h->r[0]] = f32_bits(f16_to_f32(lane16(c, h->r[1], 0)));
+    c->a[h->r[0]] = f32_bits(lane_half(c, h->r[1], 0));
 }
 static void f16v2tof32(Context *c, const Half *h) {
     uint32_t s = c->a[h->r[1]];
@@ -268,15 +251,15 @@ static void f16v2tof32(Context *c, const Half *h) {
         c->a[h->r[0] + i] = f32_bits(f16_to_f32(half_of(s, i)));
 }
 static void f32tof16(Context *c, const Half *h) {
-    F16 d = narrow(c, lane_f32(c, h->r[1], 0));
+    F16 d = round_f16_out(c, lane_f32(c, h->r[1], 0));
     c->a[h->r[0]] = halves(d, d);
 }
 #define NARROW(name, lanes)                                                                        \
     static void name(Context *c, const Half *h) {                                                  \
         F16 d[lanes];                                                                              \
         for (unsigned i = 0; i < (lanes); i++)                                                     \
-            d[i] = narrow(c, lane_f32(c, h->r[1], i));                                             \
-        set_halves(c, h->r[0], d, lanes);                                                          \
+            d[i] = round_f16_out(c, lane_f32(c, h->r[1], i));                                      \
+        set_lanes_f16(c, h->r[0], d, lanes);                                                       \
     }
 NARROW(f32v2tof16, 2)
 NARROW(f32v4tof16, 4)
@@ -329,8 +312,8 @@ static void f32fromui32(Context *c, const Half *h) {
     static void name(Context *c, const Half *h) {                                                  \
         F16 d[lanes];                                                                              \
         for (unsigned i = 0; i < (lanes); i++)                                                     \
-            d[i] = round_f16_exact(c, (lane16(c, h->r[1], i) + 0.5) * 0x1p-16 - 0.5, 0, 0);        \
-        set_halves(c, h->r[0], d, lanes);                                                          \
+            d[i] = round_f16_exact(c, (lane_f16(c, h->r[1], i) + 0.5) * 0x1p-16 - 0.5, 0, 0);      \
+        set_lanes_f16(c, h->r[0], d, lanes);                                                       \
     }
 UNIFORM_F32(f32sufromui, 1)
 UNIFORM_F32(f32v2sufromui, 2)
@@ -345,22 +328,22 @@ static inline int register_scale(const Context *c) {
     const unsigned spare = 32 - CHIP_FP_SCL_BITS;
     return (int32_t)(c->fp_scale << spare) >> spare;
 }
-static uint64_t to_f8(Context *c, unsigned r, unsigned lanes) {
+/* The device multiplies by 2^FP_SCL, the codec divides by 2^scale. */
+static void to_f8(Context *c, unsigned r, unsigned lanes, uint8_t *codes) {
     F8Mode mode = c->overflow == F16_OVERFLOW_NAN ? F8_DEVICE_NANOO : F8_DEVICE_SATURATE;
-    uint64_t bytes = 0;
-    for (unsigned i = 0; i < lanes; i++) {
-        /* The device multiplies by 2^FP_SCL, the codec divides by 2^scale. */
-        uint64_t code = f8_from_f16(lane16(c, r, i), register_format(c), -register_scale(c), mode);
-        bytes |= code << 8 * i;
-    }
-    return bytes;
+    F16 half[8];
+    memcpy(half, &c->a[r], lanes * sizeof *half);
+    f8_encode_f16(codes, half, lanes, register_format(c), -register_scale(c), mode);
 }
 static void f16v8tof8(Context *c, const Half *h) {
-    uint64_t bytes = to_f8(c, h->r[1], 8);
-    memcpy(&c->a[h->r[0]], &bytes, 8);
+    uint8_t codes[8];
+    to_f8(c, h->r[1], 8, codes);
+    memcpy(&c->a[h->r[0]], codes, 8);
 }
 static void f16v2tof8(Context *c, const Half *h) {
-    c->a[h->r[0]] = (uint32_t)to_f8(c, h->r[1], 2) | (uint32_t)CHIP_F16V2TOF8_HI << 16;
+    uint8_t codes[2];
+    to_f8(c, h->r[1], 2, codes);
+    c->a[h->r[0]] = codes[0] | (uint32_t)codes[1] << 8 | (uint32_t)CHIP_F16V2TOF8_HI << 16;
 }
 #define FROM_F8(name, lanes)                                                                       \
     static void name(Context *c, const Half *h) {                                                  \
@@ -369,9 +352,9 @@ static void f16v2tof8(Context *c, const Half *h) {
         for (unsigned i = 0; i < (lanes); i++) {                                                   \
             uint8_t code = (uint8_t)(bytes >> 8 * i);                                              \
             float value = f8_to_f32(code, register_format(c), register_scale(c));                  \
-            d[i] = isnan(value) ? CHIP_F8_NAN_TO_F16 : round_f16(c, value, value, value);          \
+            d[i] = isnan(value) ? CHIP_F8_NAN_TO_F16 : round_f16_out(c, value);                    \
         }                                                                                          \
-        set_halves(c, h->r[0], d, lanes);                                                          \
+        set_lanes_f16(c, h->r[0], d, lanes);                                                       \
     }
 FROM_F8(f8v2tof16, 2)
 FROM_F8(f8v4tof16, 4)
@@ -512,8 +495,8 @@ static void f16v4rmask(Context *c, const Half *h) {
     uint64_t bits = exec_random(c);
     F16 d[4];
     for (unsigned i = 0; i < 4; i++)
-        d[i] = kept(probability, bits, i) ? lane16(c, h->r[1], i) : 0;
-    set_halves(c, h->r[0], d, 4);
+        d[i] = kept(probability, bits, i) ? lane_f16(c, h->r[1], i) : 0;
+    set_lanes_f16(c, h->r[0], d, 4);
 }
 
 #define ROWS(ID, op)                                                                               \

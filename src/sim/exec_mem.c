@@ -2,6 +2,9 @@
  * several accesses also for memory elements, which serve one access a cycle. */
 #include "sim/internal.h"
 
+_Static_assert(CHIP_SAME_ADDR_CONFLICT == 1, "equal addresses are in one element");
+_Static_assert(CHIP_FETCH_DATA_CONFLICT == 0 && CHIP_BANK_STALL == 0, "fetches do not disturb");
+
 /* Accesses -------------------------------------------------------------------------------------*/
 
 static bool bad_address(Context *c, uint32_t address, uint32_t size) {

@@ -1,6 +1,9 @@
 /* Semantics of launches, barriers, control registers, worker ends and repeats. */
 #include "sim/internal.h"
 
+_Static_assert(CHIP_RUNALL_BASE_ABSOLUTE == 1, "run adds the start of memory, runall does not");
+_Static_assert(CHIP_FP_SCL_INIT_FROM_ISCL == 1, "tile_launch copies the formats and the scale");
+
 /* Floating-point control -----------------------------------------------------------------------*/
 
 #define FIELD(value, csr, field)                                                                   \

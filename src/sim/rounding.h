@@ -45,5 +45,25 @@ static inline uint32_t round_f32(Context *context, float value, float x, float y
     return round_f32_special(context, value, x, y);
 }
 
+/* Lanes of arithmetic registers: lane i of the vector that begins at register r. */
+static inline F16 lane_f16(const Context *context, unsigned r, unsigned i) {
+    return (F16)(context->a[r + i / 2] >> 16 * (i % 2));
+}
+static inline float lane_half(const Context *context, unsigned r, unsigned i) {
+    return f16_to_f32(lane_f16(context, r, i));
+}
+static inline float lane_f32(const Context *context, unsigned r, unsigned i) {
+    return f32_from_bits(context->a[r + i]);
+}
+/* count is even. */
+static inline void set_lanes_f16(Context *context, unsigned r, const F16 *lanes, unsigned count) {
+    for (unsigned i = 0; i < count; i += 2)
+        context->a[r + i / 2] = lanes[i] | (uint32_t)lanes[i + 1] << 16;
+}
+static inline void set_lanes_f32(Context *context, unsigned r, const float *lanes, unsigned count) {
+    for (unsigned i = 0; i < count; i++)
+        context->a[r + i] = f32_bits(lanes[i]);
+}
+
 /* Rounds a value near `approximate` to odd: `rest` has the sign of the exact value less it. */
 double round_to_odd(double approximate, double rest);

@@ -7,6 +7,7 @@
 /* The loops below rest on these. */
 _Static_assert(CHIP_WORKER_SLOTS == WORKERS, "one slot a worker");
 _Static_assert(CHIP_WORKER_BUNDLE == SLOTS && CHIP_SLOT_RETURN == SLOTS, "one turn a rotation");
+_Static_assert(CHIP_SUP_PUT == CHIP_SUP_ISSUE && CHIP_SUP_PUTCS == CHIP_SUP_ISSUE, "as any other");
 _Static_assert(CHIP_SUP_BLOCKED_AFTER_RUNALL == 1, "a launched worker owns its slot at once");
 
 void tile_event(Tile *tile, uint64_t cycle, MachineEventKind kind, uint32_t address) {
