@@ -11,74 +11,146 @@ AxisTiling axis_tiling(uint32_t axis, uint32_t partitions, uint32_t block, uint3
                         .block = block,
                         .padding = block,
                         .shard_padding = 1,
-                        .stride = stride};
+                        .split = 1,
+                        .stride = stride,
+                        .split_stride = 1};
 }
 
-/* How the blocks of one padding group are dealt. */
+AxisTiling axis_split(AxisTiling tiling, uint32_t split, uint32_t split_stride) {
+    tiling.partitions *= split;
+    tiling.split = split;
+    tiling.split_stride = split_stride;
+    return tiling;
+}
+
+/* How a run of blocks is dealt. */
 typedef struct Deal {
-    uint32_t extent; /* logical, of one group */
-    uint32_t shards; /* of one group */
     uint32_t few;    /* blocks of a short shard; a long one has one more */
     uint32_t longer; /* long shards, which come first */
 } Deal;
 
-static Deal axis_deal(const AxisTiling *tiling, uint32_t extent) {
-    uint32_t group = extent / tiling->groups;
-    uint32_t blocks = (uint32_t)(align_up(group, tiling->padding) / tiling->block);
-    uint32_t shards = tiling->partitions / tiling->groups;
-    return (Deal){group, shards, blocks / shards, blocks % shards};
+static Deal deal_blocks(uint32_t blocks, uint32_t shards) {
+    return (Deal){blocks / shards, blocks % shards};
 }
 
-static uint32_t axis_width(const AxisTiling *tiling, uint32_t blocks) {
-    return (uint32_t)align_up((uint64_t)blocks * tiling->block, tiling->shard_padding);
+static uint32_t deal_count(Deal deal, uint32_t i) {
+    return deal.few + (i < deal.longer);
+}
+
+static uint32_t deal_first(Deal deal, uint32_t i) {
+    return i * deal.few + MIN_OF(i, deal.longer);
+}
+
+static uint32_t deal_owner(Deal deal, uint32_t block) {
+    uint32_t in_long = deal.longer * (deal.few + 1);
+    return block < in_long ? block / (deal.few + 1) : deal.longer + (block - in_long) / deal.few;
+}
+
+/* One padding group of an axis. */
+typedef struct Group {
+    uint32_t extent, padded; /* logical, and with padding */
+    uint32_t blocks;
+    uint32_t parts; /* of the first level */
+    Deal deal;
+} Group;
+
+static Group axis_group(const AxisTiling *tiling, uint32_t extent) {
+    Group group = {.extent = extent / tiling->groups,
+                   .parts = tiling->partitions / tiling->split / tiling->groups};
+    group.padded = (uint32_t)align_up(group.extent, tiling->padding);
+    group.blocks = (uint32_t)div_up(group.padded, tiling->block);
+    group.deal = deal_blocks(group.blocks, group.parts);
+    return group;
+}
+
+/* Allocation of `blocks` blocks from block `first` on. */
+static uint32_t axis_width(const AxisTiling *tiling, const Group *group, uint32_t first,
+                           uint32_t blocks) {
+    uint64_t start = (uint64_t)first * tiling->block, end = start + blocks * tiling->block;
+    end = MIN_OF(end, (uint64_t)group->padded);
+    return blocks == 0 ? 0 : (uint32_t)align_up(end - start, tiling->shard_padding);
 }
 
 AxisBounds axis_bounds(const AxisTiling *tiling, uint32_t extent, uint32_t q) {
-    Deal deal = axis_deal(tiling, extent);
-    uint32_t base = q / deal.shards * deal.extent;
-    uint32_t i = q % deal.shards;
-    uint32_t first = (i * deal.few + MIN_OF(i, deal.longer)) * tiling->block;
-    uint32_t blocks = deal.few + (i < deal.longer);
-    uint32_t end = MIN_OF(first + blocks * tiling->block, deal.extent);
+    Group group = axis_group(tiling, extent);
+    uint32_t shards = group.parts * tiling->split, base = q / shards * group.extent;
+    uint32_t part = q % shards / tiling->split, i = q % tiling->split;
+    Deal inside = deal_blocks(deal_count(group.deal, part), tiling->split);
+    uint32_t block = deal_first(group.deal, part) + deal_first(inside, i);
+    uint32_t blocks = deal_count(inside, i), first = block * tiling->block;
+    uint32_t end = MIN_OF(first + blocks * tiling->block, group.extent);
     return (AxisBounds){base + first, base + MAX_OF(first, end),
-                        base + first + axis_width(tiling, blocks)};
+                        base + first + axis_width(tiling, &group, block, blocks)};
 }
 
 uint32_t axis_owner(const AxisTiling *tiling, uint32_t extent, uint32_t i) {
-    Deal deal = axis_deal(tiling, extent);
-    uint32_t block = i % deal.extent / tiling->block;
-    uint32_t in_long = deal.longer * (deal.few + 1);
-    uint32_t q =
-        block < in_long ? block / (deal.few + 1) : deal.longer + (block - in_long) / deal.few;
-    return i / deal.extent * deal.shards + q;
+    Group group = axis_group(tiling, extent);
+    uint32_t block = i % group.extent / tiling->block;
+    uint32_t part = deal_owner(group.deal, block);
+    Deal inside = deal_blocks(deal_count(group.deal, part), tiling->split);
+    uint32_t q = part * tiling->split + deal_owner(inside, block - deal_first(group.deal, part));
+    return i / group.extent * group.parts * tiling->split + q;
 }
 
+/* The first shard is as wide as any. */
 uint32_t axis_widest(const AxisTiling *tiling, uint32_t extent) {
-    Deal deal = axis_deal(tiling, extent);
-    return axis_width(tiling, deal.few + (deal.longer > 0));
+    AxisBounds first = axis_bounds(tiling, extent, 0);
+    return first.physical_end - first.start;
+}
+
+/* Width of a shard of so many whole blocks. */
+static uint64_t whole_width(const AxisTiling *tiling, uint32_t blocks) {
+    return align_up((uint64_t)blocks * tiling->block, tiling->shard_padding);
+}
+
+/* All shards of a part with so many blocks, as if these were whole. */
+static uint64_t part_total(const AxisTiling *tiling, uint32_t blocks) {
+    Deal deal = deal_blocks(blocks, tiling->split);
+    return (uint64_t)deal.longer * whole_width(tiling, deal.few + 1) +
+           (uint64_t)(tiling->split - deal.longer) * whole_width(tiling, deal.few);
 }
 
 uint64_t axis_total(const AxisTiling *tiling, uint32_t extent) {
-    Deal deal = axis_deal(tiling, extent);
-    return tiling->groups * ((uint64_t)deal.longer * axis_width(tiling, deal.few + 1) +
-                             (uint64_t)(deal.shards - deal.longer) * axis_width(tiling, deal.few));
+    Group group = axis_group(tiling, extent);
+    uint64_t total =
+        (uint64_t)group.deal.longer * part_total(tiling, group.deal.few + 1) +
+        (uint64_t)(group.parts - group.deal.longer) * part_total(tiling, group.deal.few);
+    /* Only the shard with the last block can be less wide than its blocks. */
+    uint32_t part = deal_owner(group.deal, group.blocks - 1);
+    Deal inside = deal_blocks(deal_count(group.deal, part), tiling->split);
+    uint32_t last = group.blocks - 1 - deal_first(group.deal, part);
+    uint32_t i = deal_owner(inside, last), blocks = deal_count(inside, i);
+    total -=
+        whole_width(tiling, blocks) - axis_width(tiling, &group, group.blocks - blocks, blocks);
+    return tiling->groups * total;
 }
 
-/* Axes by ascending stride; whole axes take no part in the digits of a tile number. */
+/* A digit of tile numbers: `count` values, `stride` apart, of coordinate i of the format's axes. */
+typedef struct Digit {
+    uint32_t count, stride;
+} Digit;
+
+/* Digits by ascending stride; those with one value are left out. */
 typedef struct Digits {
     uint32_t count;
-    uint32_t axis[SHAPE_MAX_RANK];
+    Digit items[2 * SHAPE_MAX_RANK];
 } Digits;
+
+static void add_digit(Digits *digits, uint32_t count, uint32_t stride) {
+    if (count == 1)
+        return;
+    uint32_t at = digits->count++;
+    for (; at > 0 && digits->items[at - 1].stride > stride; at--)
+        digits->items[at] = digits->items[at - 1];
+    digits->items[at] = (Digit){count, stride};
+}
 
 static Digits format_digits(const Format *format) {
     Digits digits = {0};
     for (uint32_t i = 0; i < format->axis_count; i++) {
-        if (format->axes[i].partitions == 1)
-            continue;
-        uint32_t at = digits.count++;
-        for (; at > 0 && format->axes[digits.axis[at - 1]].stride > format->axes[i].stride; at--)
-            digits.axis[at] = digits.axis[at - 1];
-        digits.axis[at] = i;
+        const AxisTiling *tiling = &format->axes[i];
+        add_digit(&digits, tiling->partitions / tiling->split, tiling->stride);
+        add_digit(&digits, tiling->split, tiling->split_stride);
     }
     return digits;
 }
@@ -88,13 +160,13 @@ static Status check_strides(const Format *format, Diag *diag) {
     Digits digits = format_digits(format);
     uint64_t below = 1, shards = 1;
     for (uint32_t i = 0; i < digits.count; i++) {
-        const AxisTiling *tiling = &format->axes[digits.axis[i]];
-        if (tiling->stride % below != 0)
+        const Digit *digit = &digits.items[i];
+        if (digit->stride % below != 0)
             return diag_error(diag, ERR_FORMAT_TILES, DIAG_NOWHERE,
-                              "axis %u has stride %u, which is no multiple of %llu", tiling->axis,
-                              tiling->stride, (unsigned long long)below);
-        below = (uint64_t)tiling->stride * tiling->partitions;
-        shards *= tiling->partitions;
+                              "%u parts have stride %u, which is no multiple of %llu", digit->count,
+                              digit->stride, (unsigned long long)below);
+        below = (uint64_t)digit->stride * digit->count;
+        shards *= digit->count;
         if (below > format->tile_count)
             break;
     }
@@ -108,39 +180,77 @@ static Status check_strides(const Format *format, Diag *diag) {
 static Status check_axis(const Format *format, const Shape *shape, uint32_t i, Diag *diag) {
     const AxisTiling *tiling = &format->axes[i];
     bool good = tiling->axis < shape->rank && tiling->partitions > 0 && tiling->groups > 0 &&
-                tiling->partitions % tiling->groups == 0 && tiling->block > 0 &&
-                tiling->padding > 0 && tiling->padding % tiling->block == 0 &&
-                tiling->shard_padding > 0 && tiling->stride > 0 &&
+                tiling->split > 0 && tiling->partitions % tiling->split == 0 &&
+                tiling->partitions / tiling->split % tiling->groups == 0 && tiling->block > 0 &&
+                tiling->padding > 0 &&
+                (tiling->padding % tiling->block == 0 || tiling->block % tiling->padding == 0) &&
+                tiling->shard_padding > 0 && tiling->stride > 0 && tiling->split_stride > 0 &&
                 shape->dims[tiling->axis] % tiling->groups == 0;
     for (uint32_t j = 0; good && j < i; j++)
         good = format->axes[j].axis != tiling->axis;
     if (!good)
         return diag_error(diag, ERR_FORMAT_AXIS, DIAG_NOWHERE,
                           "the tiling of axis %u does not suit the shape: %u parts in %u groups, "
-                          "block %u, padding %u, shard padding %u, stride %u",
-                          tiling->axis, tiling->partitions, tiling->groups, tiling->block,
-                          tiling->padding, tiling->shard_padding, tiling->stride);
+                          "split %u, block %u, padding %u, shard padding %u, strides %u and %u",
+                          tiling->axis, tiling->partitions, tiling->groups, tiling->split,
+                          tiling->block, tiling->padding, tiling->shard_padding, tiling->stride,
+                          tiling->split_stride);
     uint64_t extent = shape->dims[tiling->axis];
-    if (extent + ((uint64_t)tiling->padding + tiling->shard_padding) * tiling->partitions >
-        UINT32_MAX)
+    uint64_t grain = MAX_OF(tiling->padding, tiling->block);
+    if (extent + (grain + tiling->shard_padding) * tiling->partitions > UINT32_MAX)
         return diag_error(diag, ERR_FORMAT_AXIS, DIAG_NOWHERE,
                           "axis %u is too long when padded: it passes 2^32 - 1", tiling->axis);
     return STATUS_OK;
 }
 
-/* A shard's extent on an axis takes at most two values: the order must suit every combination. */
+/* The widths that shards have on an axis. */
+typedef struct Widths {
+    uint32_t count;
+    uint32_t items[5];
+} Widths;
+
+static void add_width(Widths *widths, uint32_t width) {
+    for (uint32_t i = 0; i < widths->count; i++)
+        if (widths->items[i] == width)
+            return;
+    widths->items[widths->count++] = width;
+}
+
+static Widths axis_widths(const AxisTiling *tiling, uint32_t extent) {
+    Group group = axis_group(tiling, extent);
+    Widths widths = {0};
+    AxisBounds last = axis_bounds(tiling, extent, axis_owner(tiling, extent, extent - 1));
+    add_width(&widths, last.physical_end - last.start);
+    for (uint32_t longer = 0; longer <= (group.deal.longer > 0); longer++) {
+        Deal inside = deal_blocks(group.deal.few + longer, tiling->split);
+        /* Blocks are whole but for the last one, which `last` has. */
+        if (group.blocks > 1 || group.padded % tiling->block == 0) {
+            add_width(&widths, (uint32_t)whole_width(tiling, inside.few));
+            if (inside.longer > 0)
+                add_width(&widths, (uint32_t)whole_width(tiling, inside.few + 1));
+        }
+    }
+    return widths;
+}
+
+/* The order must suit every combination of widths. */
 static Status check_order(const Format *format, const Shape *shape, Diag *diag) {
-    for (uint32_t choice = 0; choice < 1U << format->axis_count; choice++) {
+    Widths widths[SHAPE_MAX_RANK];
+    uint32_t choices = 1;
+    for (uint32_t i = 0; i < format->axis_count; i++) {
+        widths[i] = axis_widths(&format->axes[i], shape->dims[format->axes[i].axis]);
+        choices *= widths[i].count;
+    }
+    for (uint32_t choice = 0; choice < choices; choice++) {
         uint32_t dims[SHAPE_MAX_RANK] = {0};
         for (uint32_t i = 0; i < shape->rank; i++)
             dims[i] = shape->dims[i];
         bool empty = false;
-        for (uint32_t i = 0; i < format->axis_count; i++) {
-            const AxisTiling *tiling = &format->axes[i];
-            Deal deal = axis_deal(tiling, shape->dims[tiling->axis]);
-            bool longer = choice >> i & 1 && deal.longer > 0;
-            dims[tiling->axis] = axis_width(tiling, deal.few + longer);
-            empty |= dims[tiling->axis] == 0;
+        for (uint32_t i = 0, rest = choice; i < format->axis_count; i++) {
+            uint32_t width = widths[i].items[rest % widths[i].count];
+            rest /= widths[i].count;
+            dims[format->axes[i].axis] = width;
+            empty |= width == 0;
         }
         Layout layout;
         if (!empty && !layout_make(&layout, format->order, format->precision, shape->rank, dims)) {
@@ -201,7 +311,8 @@ bool format_equal(const Format *a, const Format *b) {
         const AxisTiling *x = &a->axes[i], *y = &b->axes[i];
         equal = x->axis == y->axis && x->partitions == y->partitions && x->groups == y->groups &&
                 x->block == y->block && x->padding == y->padding &&
-                x->shard_padding == y->shard_padding && x->stride == y->stride;
+                x->shard_padding == y->shard_padding && x->split == y->split &&
+                x->stride == y->stride && x->split_stride == y->split_stride;
     }
     return equal;
 }
@@ -215,7 +326,9 @@ uint32_t format_shard_of_tile(const Format *format, uint32_t tile) {
     uint32_t local = tile - format->first_tile, shard = 0;
     for (uint32_t i = 0; i < format->axis_count; i++) {
         const AxisTiling *tiling = &format->axes[i];
-        shard = shard * tiling->partitions + local / tiling->stride % tiling->partitions;
+        shard = shard * (tiling->partitions / tiling->split) +
+                local / tiling->stride % (tiling->partitions / tiling->split);
+        shard = shard * tiling->split + local / tiling->split_stride % tiling->split;
     }
     return shard;
 }
@@ -224,11 +337,10 @@ uint32_t format_copy_of_tile(const Format *format, uint32_t tile) {
     Digits digits = format_digits(format);
     uint32_t local = tile - format->first_tile, copy = 0, scale = 1, below = 1;
     for (uint32_t i = 0; i < digits.count; i++) {
-        const AxisTiling *tiling = &format->axes[digits.axis[i]];
-        uint32_t gap = tiling->stride / below;
+        uint32_t gap = digits.items[i].stride / below;
         copy += local / below % gap * scale;
         scale *= gap;
-        below = tiling->stride * tiling->partitions;
+        below = digits.items[i].stride * digits.items[i].count;
     }
     return copy + local / below * scale;
 }
@@ -237,18 +349,19 @@ uint32_t format_tile_of_shard(const Format *format, uint32_t shard, uint32_t cop
     uint32_t tile = 0;
     for (uint32_t i = format->axis_count; i-- > 0;) {
         const AxisTiling *tiling = &format->axes[i];
-        if (tiling->partitions > 1)
-            tile += shard % tiling->partitions * tiling->stride;
-        shard /= tiling->partitions;
+        uint32_t parts = tiling->partitions / tiling->split;
+        tile += shard % tiling->split * tiling->split_stride;
+        shard /= tiling->split;
+        tile += shard % parts * tiling->stride;
+        shard /= parts;
     }
     Digits digits = format_digits(format);
     uint32_t below = 1;
     for (uint32_t i = 0; i < digits.count; i++) {
-        const AxisTiling *tiling = &format->axes[digits.axis[i]];
-        uint32_t gap = tiling->stride / below;
+        uint32_t gap = digits.items[i].stride / below;
         tile += copy % gap * below;
         copy /= gap;
-        below = tiling->stride * tiling->partitions;
+        below = digits.items[i].stride * digits.items[i].count;
     }
     return format->first_tile + tile + copy * below;
 }

@@ -6,17 +6,24 @@
 #include "tensor/order.h"
 
 /* How one axis is dealt to `partitions` shards. With E = extent / groups and P = E rounded up to
- * `padding`, P / block blocks are dealt to partitions / groups shards; the first (blocks mod
- * shards) get one more. Each shard's allocation is rounded up to `shard_padding`. Values past the
- * logical end are zero. */
+ * `padding`, the blocks that cover P (the last one is short if `block` does not divide P) are dealt
+ * to partitions / split / groups parts, the first (blocks mod parts) of which get one more, and the
+ * blocks of each part in the same way to `split` shards. Each shard's allocation is rounded up to
+ * `shard_padding`. Values past the logical end are zero.
+ *
+ * Two levels keep shards inside those of a coarser tiling: what the owners of a partial sum share
+ * out among each other, or the tiles that hold a copy of an operand between them. */
 typedef struct AxisTiling {
     uint32_t axis; /* index into the shape */
     uint32_t partitions;
-    uint32_t groups;        /* ≥ 1; divides the extent and the partitions */
+    uint32_t groups;        /* ≥ 1; divides the extent and partitions / split */
     uint32_t block;         /* ≥ 1 */
-    uint32_t padding;       /* multiple of block */
+    uint32_t padding;       /* multiple of block, or a divisor of it */
     uint32_t shard_padding; /* ≥ 1 */
-    uint32_t stride;        /* coordinate of a tile = (tile / stride) mod partitions */
+    uint32_t split;         /* ≥ 1; divides the partitions */
+    /* Coordinate of a tile = ((tile / stride) mod (partitions / split)) * split
+     *                        + (tile / split_stride) mod split */
+    uint32_t stride, split_stride;
 } AxisTiling;
 
 /* Half-open ranges of one axis in logical coordinates; the allocation ends at physical_end. */
@@ -34,8 +41,10 @@ typedef struct Format {
     AxisTiling axes[SHAPE_MAX_RANK]; /* axes that are not listed are whole and unpadded */
 } Format;
 
-/* A tiling with groups 1, padding = block, shard_padding 1. */
+/* A tiling with groups 1, padding = block, shard_padding 1, split 1. */
 AxisTiling axis_tiling(uint32_t axis, uint32_t partitions, uint32_t block, uint32_t stride);
+/* The same tiling with each part dealt once more to `split` shards. */
+AxisTiling axis_split(AxisTiling tiling, uint32_t split, uint32_t split_stride);
 
 /* Bounds of coordinate q < partitions. */
 AxisBounds axis_bounds(const AxisTiling *tiling, uint32_t extent, uint32_t q);
@@ -78,8 +87,9 @@ uint64_t format_total_bytes(const Format *format, const Shape *shape);
 
 /* Text form, one line, e.g.
  *   f8f143(s=-4) left standard tiles=0+1472 replicas=46 axis0(parts=32,stride=46) axis1(block=32)
- * Members with their default (parts 1, groups 1, block 1, padding = block, shard 1, stride 1) are
- * left out. format_print returns a string for mem_free, NULL without memory. */
+ * Members with their default (parts 1, groups 1, block 1, padding = block, shard 1, split 1, stride
+ * 1, split_stride 1) are left out. format_print returns a string for mem_free, NULL without memory.
+ */
 char *format_print(const Format *format);
 /* Parses it (ERR_FORMAT_TEXT with the column); the result still wants format_check. */
 Status format_parse(const char *text, Format *format, Diag *diag);

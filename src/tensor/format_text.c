@@ -25,7 +25,7 @@ typedef struct Member {
     uint32_t standard;
 } Member;
 
-enum { AXIS_MEMBERS = 6 };
+enum { AXIS_MEMBERS = 8 };
 
 static void axis_members(AxisTiling *tiling, Member members[AXIS_MEMBERS]) {
     members[0] = (Member){"parts", &tiling->partitions, 1};
@@ -33,7 +33,9 @@ static void axis_members(AxisTiling *tiling, Member members[AXIS_MEMBERS]) {
     members[2] = (Member){"block", &tiling->block, 1};
     members[3] = (Member){"padding", &tiling->padding, tiling->block};
     members[4] = (Member){"shard", &tiling->shard_padding, 1};
-    members[5] = (Member){"stride", &tiling->stride, 1};
+    members[5] = (Member){"split", &tiling->split, 1};
+    members[6] = (Member){"stride", &tiling->stride, 1};
+    members[7] = (Member){"split_stride", &tiling->split_stride, 1};
 }
 
 static void print_axis(FILE *out, AxisTiling tiling) {
@@ -86,6 +88,12 @@ static bool scan_text(Scanner *scanner, const char *text) {
     return true;
 }
 
+/* A member's name, up to the '='. */
+static bool scan_name(Scanner *scanner, const char *name) {
+    return scanner->at[strcspn(scanner->at, "=")] == '=' &&
+           strlen(name) == strcspn(scanner->at, "=") && scan_text(scanner, name);
+}
+
 static bool scan_number(Scanner *scanner, uint32_t *value) {
     uint64_t number = 0;
     const char *at = scanner->at;
@@ -127,7 +135,7 @@ static bool scan_axis(Scanner *scanner, AxisTiling *tiling) {
         if (!first && !scan_text(scanner, ","))
             return false;
         int i = 0;
-        while (i < AXIS_MEMBERS && !scan_text(scanner, members[i].name))
+        while (i < AXIS_MEMBERS && !scan_name(scanner, members[i].name))
             i++;
         if (i == AXIS_MEMBERS || !scan_text(scanner, "=") ||
             !scan_number(scanner, members[i].value))

@@ -57,11 +57,16 @@ static void test_random_axes(void **state) {
     print_message("seed %llu\n", (unsigned long long)seed);
     Random random = random_seed(seed);
     for (int round = 0; round < 3000; round++) {
-        AxisTiling tiling = {.groups = 1 + below(&random, 4), .stride = 1};
+        AxisTiling tiling = {
+            .groups = 1 + below(&random, 4), .stride = 1, .split = 1 + below(&random, 4)};
         uint32_t extent = tiling.groups * (1 + below(&random, 200));
-        tiling.partitions = tiling.groups * (1 + below(&random, 20));
+        tiling.partitions = tiling.groups * tiling.split * (1 + below(&random, 20));
         tiling.block = 1 + below(&random, 20);
         tiling.padding = tiling.block * (1 + below(&random, 3));
+        if (below(&random, 3) == 0) { /* a short last block */
+            tiling.padding = 1 + below(&random, 9);
+            tiling.block = tiling.padding * (1 + below(&random, 4));
+        }
         tiling.shard_padding = 1 + below(&random, 10);
         uint64_t total = 0;
         uint32_t widest = 0, owned = 0;
@@ -84,6 +89,39 @@ static void test_random_axes(void **state) {
     }
 }
 
+/* The shards of a split tiling lie inside those of the tiling without. */
+static void test_split_axes(void **state) {
+    (void)state;
+    uint64_t seed = 78;
+    print_message("seed %llu\n", (unsigned long long)seed);
+    Random random = random_seed(seed);
+    for (int round = 0; round < 500; round++) {
+        uint32_t extent = 1 + below(&random, 400), split = 1 + below(&random, 6);
+        AxisTiling whole = axis_tiling(0, 1 + below(&random, 12), 1 + below(&random, 20), 1);
+        AxisTiling fine = axis_split(whole, split, 1);
+        for (uint32_t q = 0; q < whole.partitions; q++) {
+            AxisBounds outer = axis_bounds(&whole, extent, q);
+            uint32_t at = outer.start;
+            for (uint32_t i = 0; i < split; i++) {
+                AxisBounds inner = axis_bounds(&fine, extent, q * split + i);
+                assert_int_equal(inner.start, at);
+                at = inner.physical_end;
+            }
+            assert_int_equal(at, outer.physical_end);
+        }
+    }
+    /* 729 rows in 16 parts of 45 or 46, each dealt to two; a narrow last panel of 16 columns. */
+    AxisTiling rows = axis_split(axis_tiling(0, 16, 1, 1), 2, 1);
+    AxisBounds last = axis_bounds(&rows, 729, 31), expected = {707, 729, 729};
+    assert_memory_equal(&last, &expected, sizeof last);
+    AxisTiling panels = axis_tiling(0, 2, 32, 1);
+    panels.padding = 16;
+    last = axis_bounds(&panels, 75, 1);
+    expected = (AxisBounds){64, 75, 80};
+    assert_memory_equal(&last, &expected, sizeof last);
+    assert_int_equal(axis_total(&panels, 75), 80);
+}
+
 /* A random valid format for a matrix: strides are built from factors in random order. */
 static Format random_format(Random *random, Shape *shape) {
     *shape = (Shape){2, {1 + below(random, 300), 1 + below(random, 300)}};
@@ -93,18 +131,22 @@ static Format random_format(Random *random, Shape *shape) {
     if (below(random, 2))
         format.memory_class = MEMORY_INTERLEAVED;
     format.order.half = format.precision.kind == PRECISION_F8F143 && below(random, 2);
-    uint32_t parts[2] = {1 + below(random, 6), 1 + below(random, 6)};
-    uint32_t copies[3] = {1 + below(random, 3), 1 + below(random, 3), 1 + below(random, 3)};
-    uint32_t swap = below(random, 2);
-    uint32_t low = copies[0], high = low * parts[swap] * copies[1];
-    format.axis_count = 2;
-    for (uint32_t i = 0; i < 2; i++) {
-        format.axes[i] = axis_tiling(i, parts[i], i == 0 ? 1 : 32, i == swap ? low : high);
-        if (parts[i] == 1)
-            format.axes[i].stride = 1;
+    /* Digits of tile numbers: parts and splits of the axes, from the lowest one on in an order that
+     * `turn` shifts, with copies between them. */
+    uint32_t counts[4], strides[4], turn = below(random, 4), stride = 1;
+    format.replicas = 1;
+    for (uint32_t i = 0; i < 4; i++) {
+        uint32_t copies = 1 + below(random, 3), digit = (i + turn) % 4;
+        counts[digit] = 1 + below(random, digit < 2 ? 6 : 3);
+        strides[digit] = stride * copies;
+        stride *= copies * counts[digit];
+        format.replicas *= copies;
     }
-    format.replicas = copies[0] * copies[1] * copies[2];
-    format.tile_count = format.replicas * parts[0] * parts[1];
+    format.axis_count = 2;
+    for (uint32_t i = 0; i < 2; i++)
+        format.axes[i] = axis_split(axis_tiling(i, counts[i], i == 0 ? 1 : 32, strides[i]),
+                                    counts[2 + i], strides[2 + i]);
+    format.tile_count = stride;
     format.first_tile = below(random, 1000);
     return format;
 }
@@ -222,6 +264,23 @@ static void test_refused(void **state) {
     format.axes[0].groups = 4;
     assert_int_equal(format_check(&format, &shape, &diag), ERR_FORMAT_AXIS);
     format = sound();
+    format.axes[0].split = 2; /* 3 parts */
+    assert_int_equal(format_check(&format, &shape, &diag), ERR_FORMAT_AXIS);
+    format = sound();
+    format.axes[1].split = 2; /* the split at the place of the copies, which are then too many */
+    assert_int_equal(format_check(&format, &shape, &diag), STATUS_OK);
+    format.axes[1].split_stride = 4;
+    assert_int_equal(format_check(&format, &shape, &diag), ERR_FORMAT_TILES);
+    format = sound();
+    format.axes[1].padding = 16;
+    format.axes[1].block = 32;
+    format.axes[1].stride = format.axes[1].split_stride = 2; /* a last block of 16 of 48 columns */
+    assert_int_equal(format_check(&format, &shape, &diag), STATUS_OK);
+    format.axes[1].padding = 8;
+    shape.dims[1] = 40; /* 8 columns are no panel */
+    assert_int_equal(format_check(&format, &shape, &diag), ERR_FORMAT_ORDER);
+    shape.dims[1] = 48;
+    format = sound();
     format.axes[0].shard_padding = UINT32_MAX;
     assert_int_equal(format_check(&format, &shape, &diag), ERR_FORMAT_AXIS);
     format = sound();
@@ -267,7 +326,7 @@ static void test_text(void **state) {
     assert_string_equal(text, example);
     mem_free(text);
     static const char block[] = "f32 transposed_block(64,16) interleaved tiles=7+1 replicas=1 "
-                                "axis2(groups=2,block=8,padding=24,shard=5)";
+                                "axis2(groups=2,block=8,padding=24,shard=5,split=2,split_stride=9)";
     assert_int_equal(format_parse(block, &format, NULL), STATUS_OK);
     text = format_print(&format);
     assert_string_equal(text, block);
@@ -308,10 +367,10 @@ static void test_text(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bounds),  cmocka_unit_test(test_random_axes),
-        cmocka_unit_test(test_tiles),   cmocka_unit_test(test_binding_bytes),
-        cmocka_unit_test(test_refused), cmocka_unit_test(test_empty_shards),
-        cmocka_unit_test(test_text),
+        cmocka_unit_test(test_bounds),        cmocka_unit_test(test_random_axes),
+        cmocka_unit_test(test_split_axes),    cmocka_unit_test(test_tiles),
+        cmocka_unit_test(test_binding_bytes), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_empty_shards),  cmocka_unit_test(test_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

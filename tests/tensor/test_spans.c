@@ -305,6 +305,10 @@ static Format random_format(Random *random, const Shape *shape) {
         if (shape->dims[i] % 3 == 0 && below(random, 2))
             tiling->groups = 3;
         tiling->partitions = tiling->groups * (1 + below(random, 5));
+        if (below(random, 2)) {
+            *tiling = axis_split(*tiling, 1 + below(random, 3), format.tile_count);
+            tiling->stride *= tiling->split;
+        }
         format.tile_count *= tiling->partitions;
     }
     return format;
