@@ -309,6 +309,9 @@ static Status read_table(Reader *reader, const Table *table) {
 static Status check_digest(Reader *reader) {
     char text[PACKAGE_DIGEST_TEXT];
     package_digest_print(package_digest(reader->loader.package), text);
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+    return STATUS_OK; /* whoever forges a package computes its digest; a fuzzer cannot */
+#endif
     if (!strcmp(text, reader->digest))
         return STATUS_OK;
     return diag_error(reader->loader.diag, ERR_PACK_DAMAGED, place_of(reader),
