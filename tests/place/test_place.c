@@ -1,8 +1,8 @@
 /* Placement: published cases, every rule, and random problems against brute force. */
 #include "place/place.h"
 
-#include "base/random.h"
 #include "chip/chip.h"
+#include "place/problems.h"
 #include "testing.h"
 
 #include <stdlib.h>
@@ -291,51 +291,6 @@ static void test_text(void **state) {
 
 /* ---- random problems */
 
-typedef struct RandomProblem {
-    PlaceProblem problem;
-    PlaceRange ranges[3];
-    PlaceBuffer buffers[24];
-    PlaceConflict conflicts[32];
-} RandomProblem;
-
-static void random_problem(Random *random, RandomProblem *p, uint32_t buffers, uint32_t unit,
-                           uint32_t most) {
-    uint32_t low = 0x80000 - unit * (uint32_t)random_below(random, 12);
-    uint32_t high = 0x80000 + unit * (1 + (uint32_t)random_below(random, 20));
-    uint32_t cut = low + unit * (uint32_t)random_below(random, (high - low) / unit + 1);
-    uint32_t gap = unit * (uint32_t)random_below(random, 2);
-    p->ranges[0] = (PlaceRange){low, cut};
-    p->ranges[1] = (PlaceRange){MIN_OF(high, cut + gap), high};
-    p->problem = (PlaceProblem){.ranges = p->ranges,
-                                .range_count = 2,
-                                .end_event = 5,
-                                .buffers = p->buffers,
-                                .buffer_count = buffers,
-                                .conflicts = p->conflicts};
-    if (random_below(random, 3) == 0)
-        p->problem.window = (PlaceRange){0x50000, 0x50000 + 2 * unit};
-    for (uint32_t i = 0; i < buffers; i++) {
-        uint32_t a = (uint32_t)random_below(random, 6), b = (uint32_t)random_below(random, 6);
-        p->buffers[i] = (PlaceBuffer){.name = "b",
-                                      .bytes = 1 + (uint32_t)random_below(random, most),
-                                      .tail = (uint32_t)random_below(random, 2) * 8,
-                                      .align = unit,
-                                      .memory_class = random_below(random, 3) == 0,
-                                      .first = MIN_OF(a, b),
-                                      .last = MAX_OF(a, b),
-                                      .members = 1,
-                                      .alias_of = PLACE_ROOT};
-        if (random_below(random, 12) == 0) {
-            p->buffers[i].members = 2;
-            p->buffers[i].members_apart = random_below(random, 2);
-        }
-    }
-    for (uint32_t i = 0; i + 1 < buffers; i++)
-        if (random_below(random, 2))
-            p->conflicts[p->problem.conflict_count++] = (PlaceConflict){
-                .a = i, .b = i + 1 + (uint32_t)random_below(random, buffers - i - 1)};
-}
-
 /* Every start at every multiple of the alignment. */
 static bool brute_force(const PlaceProblem *problem, PlaceResult *result, uint32_t i,
                         PlaceProblem *part) {
@@ -452,33 +407,6 @@ static void test_check_rejects(void **state) {
     place_file_free(&file);
 }
 
-/* Equal problems are solved once, and threads change nothing. */
-static void test_all(void **state) {
-    (void)state;
-    enum { COUNT = 40, DISTINCT = 10 };
-    Random random = random_seed(3);
-    RandomProblem p[DISTINCT] = {0};
-    PlaceProblem problems[COUNT];
-    for (uint32_t i = 0; i < DISTINCT; i++)
-        random_problem(&random, &p[i], 3 + i, 0x400, 0x2000);
-    for (uint32_t i = 0; i < COUNT; i++)
-        problems[i] = p[i % DISTINCT].problem;
-    PlaceResult one[COUNT], many[COUNT];
-    uint32_t distinct;
-    Pool *pool = pool_create(3);
-    assert_int_equal(place_solve_all(problems, COUNT, NULL, one, &distinct, NULL), STATUS_OK);
-    assert_int_equal(distinct, DISTINCT);
-    assert_int_equal(place_solve_all(problems, COUNT, pool, many, NULL, NULL), STATUS_OK);
-    for (uint32_t i = 0; i < COUNT; i++) {
-        assert_int_equal(one[i].verdict, many[i].verdict);
-        for (uint32_t b = 0; one[i].address && b < problems[i].buffer_count; b++)
-            assert_int_equal(one[i].address[b], many[i].address[b]);
-        place_result_free(&one[i]);
-        place_result_free(&many[i]);
-    }
-    pool_free(pool);
-}
-
 /* Every allocation may fail. */
 static void test_memory(void **state) {
     (void)state;
@@ -512,8 +440,7 @@ int main(void) {
         cmocka_unit_test(test_aliases),       cmocka_unit_test(test_soft_pairs),
         cmocka_unit_test(test_bad_problems),  cmocka_unit_test(test_text),
         cmocka_unit_test(test_brute_force),   cmocka_unit_test(test_many_buffers),
-        cmocka_unit_test(test_check_rejects), cmocka_unit_test(test_all),
-        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_check_rejects), cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
