@@ -7,8 +7,10 @@ static bool show_rows(Cli *cli, const TwPackage *a, const TwPackage *b, unsigned
     char *text = NULL;
     size_t size;
     FILE *out = cli->report ? open_memstream(&text, &size) : stdout;
-    if (!out)
-        return (TwStatus)cli_error(cli, ERR_NO_MEMORY, NULL, "no memory left on the host"), false;
+    if (!out) {
+        cli_error(cli, ERR_NO_MEMORY, NULL, "no memory left on the host");
+        return false;
+    }
     uint64_t rows = tw_package_diff(a, b, out, limit);
     if (cli->report) {
         fclose(out);

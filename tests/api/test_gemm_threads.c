@@ -72,7 +72,7 @@ static TwStatus compile(TwContext *context, const TwGraph *graph, const TwWeight
 /* What the device gives for the input codes, against the twin. */
 static void run_and_compare(TwContext *context, const TwPackage *package, const Case *c,
                             const CheckGemm *gemm) {
-    TwDevice *device;
+    TwDevice *device = NULL;
     Diag *diag = &context->diag;
     uint64_t count = (uint64_t)c->rows * c->columns;
     F16 *found = mem_alloc(count, sizeof *found), *twin = mem_alloc(count, sizeof *twin);
