@@ -1,6 +1,6 @@
 # Kernels run in the simulator.
-foreach(target test_kernel_gemm test_kernel_gemm_cycles)
-  if(TARGET ${target})
-    target_link_libraries(${target} PRIVATE tw_sim)
+foreach(stem gemm gemm_cycles cast copy reduce)
+  if(TARGET test_kernel_${stem})
+    target_link_libraries(test_kernel_${stem} PRIVATE tw_sim)
   endif()
 endforeach()

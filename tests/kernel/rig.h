@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "chip/chip.h"
 #include "kernel/kernel.h"
+#include "kernel/step.h"
 #include "sim/sim.h"
 #include "testing.h"
 
@@ -70,36 +71,50 @@ static inline uint8_t *rig_at(Rig *rig, uint32_t address) {
     return rig->memory + (address - RIG_DATA);
 }
 
-/* Calls `spec` once for each entry of calls, and notes the cycle counter before and after. */
-static inline char *rig_program(const KernelSpec *spec, const RigCall *calls, size_t count) {
+/* One argument takes RIG_ARGUMENT_CYCLES: two instructions, the second waiting for the first. */
+enum { RIG_ARGUMENT_CYCLES = CHIP_SUP_RESULT_LATENCY + 1 };
+
+/* Text that loads a call's arguments. mem_free. */
+static inline char *rig_arguments(const KernelSpec *spec, const RigCall *call) {
     KernelInterface interface;
     kernel_interface(spec, &interface);
-    char name[KERNEL_NAME_SIZE];
-    kernel_name(spec, name);
-    char *text = mem_printf(".supervisor\n.globl start\nstart:\nsetzi $m11, %d\n", RIG_STACK);
-    for (size_t i = 0; i < count; i++) {
-        char *more = mem_printf("%s.rept %" PRIu32 "\nsetzi $m0, 0\n.endr\n", text, calls[i].delay);
+    int32_t scalars[KERNEL_MAX_SCALARS];
+    memcpy(scalars, call->scalar, sizeof scalars);
+    kernel_scalars(spec, scalars);
+    char *text = mem_printf("%s", "");
+    for (uint32_t j = 0; j < interface.operand_count + interface.scalar_count; j++) {
+        bool operand = j < interface.operand_count;
+        uint32_t value =
+            operand ? call->address[j] : (uint32_t)scalars[j - interface.operand_count];
+        char *more = mem_printf("%ssetzi $m%" PRIu32 ", 0x%" PRIX32 "\nor $m%" PRIu32 ", $m%" PRIu32
+                                ", 0x%" PRIX32 "\n",
+                                text, j + 2, value & 0xFFFFF, j + 2, j + 2, value & 0xFFF00000);
         mem_free(text);
         text = more;
-        for (uint32_t j = 0; j < interface.operand_count + interface.scalar_count; j++) {
-            bool operand = j < interface.operand_count;
-            int64_t value = operand ? (int64_t)calls[i].address[j]
-                                    : (int64_t)calls[i].scalar[j - interface.operand_count];
-            const char *form = value < 0 ? "add $m%u, $m15, %lld" : "setzi $m%u, %lld";
-            char line[64];
-            snprintf(line, sizeof line, form, j + 2, (long long)value);
-            more = mem_printf("%s%s\n", text, line);
-            mem_free(text);
-            text = more;
-        }
+    }
+    return text;
+}
+
+/* Calls `spec` once for each entry of calls, and notes the cycle counter before and after. */
+static inline char *rig_program(const KernelSpec *spec, const RigCall *calls, size_t count) {
+    char name[KERNEL_NAME_SIZE];
+    kernel_entry(spec, name);
+    char *text = mem_printf(".supervisor\n.globl start\nstart:\nsetzi $m11, %d\n", RIG_STACK);
+    for (size_t i = 0; i < count; i++) {
+        char *arguments = rig_arguments(spec, &calls[i]);
+        char *more = mem_printf("%s.rept %" PRIu32 "\nsetzi $m0, 0\n.endr\n%s", text,
+                                calls[i].delay, arguments);
+        mem_free(arguments);
+        mem_free(text);
+        text = more;
         more = mem_printf("%s"
-                          "setzi $m7, %d\n"
-                          "get $m9, $SCOUNT_L\n"
-                          "st32 $m9, $m7, $m15, 0\n"
+                          "setzi $m0, %d\n"
+                          "get $m1, $SCOUNT_L\n"
+                          "st32 $m1, $m0, $m15, 0\n"
                           "call $m10, %s\n"
-                          "get $m9, $SCOUNT_L\n"
-                          "setzi $m7, %d\n"
-                          "st32 $m9, $m7, $m15, 1\n",
+                          "get $m1, $SCOUNT_L\n"
+                          "setzi $m0, %d\n"
+                          "st32 $m1, $m0, $m15, 1\n",
                           text, RIG_TIMES + (int)(8 * i), name, RIG_TIMES + (int)(8 * i));
         mem_free(text);
         text = more;
@@ -161,7 +176,7 @@ static inline uint64_t rig_cycles(Rig *rig, size_t i, unsigned *start) {
     return after - call;
 }
 
-/* Places the operands of one call at random where the kernel may have them, `guard` bytes apart, or
+/* Places the operands of one call at random where the kernel may have them, GUARD bytes apart, or
  * returns false. */
 static inline bool rig_place(const KernelSpec *spec, Random *random, RigCall *call) {
     enum { GUARD = 64, TRIES = 100000 };
@@ -194,4 +209,159 @@ static inline bool rig_place(const KernelSpec *spec, Random *random, RigCall *ca
             return true;
     }
     return false;
+}
+
+/* Where two operands may be the same bytes, makes them so. */
+static inline void rig_alias(const KernelSpec *spec, RigCall *call) {
+    KernelInterface interface;
+    kernel_interface(spec, &interface);
+    for (uint32_t j = 1; j < interface.operand_count; j++)
+        if (interface.operands[0].same >> j & 1)
+            call->address[0] = call->address[j];
+}
+
+/* Runs the kernel on the operands that lie in rig->memory. All of memory must become as the
+ * reference says. */
+static inline void rig_check_values(Rig *rig, const KernelSpec *spec, const RigCall *call) {
+    KernelInterface interface;
+    kernel_interface(spec, &interface);
+    char name[KERNEL_NAME_SIZE];
+    uint8_t *expected = malloc(RIG_DATA_BYTES);
+    assert_non_null(expected);
+    memcpy(expected, rig->memory, RIG_DATA_BYTES);
+    void *operands[KERNEL_MAX_OPERANDS];
+    for (uint32_t j = 0; j < interface.operand_count; j++)
+        operands[j] = expected + (call->address[j] - RIG_DATA);
+    kernel_reference(spec, operands, call->scalar);
+    char *program = rig_program(spec, call, 1);
+    rig_run(rig, program, spec, true);
+    mem_free(program);
+    for (uint32_t i = 0; i < RIG_DATA_BYTES; i++)
+        if (expected[i] != rig->memory[i])
+            fail_msg("%s: address 0x%X is %02X, expected %02X; operands at 0x%X, 0x%X, 0x%X",
+                     kernel_name(spec, name), RIG_DATA + i, rig->memory[i], expected[i],
+                     call->address[0], call->address[1], call->address[2]);
+    free(expected);
+}
+
+/* The cycle formula against the simulator: six calls in one program, delayed so that, if the
+ * formula holds, each starts at another phase. Operands lie at random, and are zeros. */
+static inline void rig_check_cycles(const KernelSpec *spec, Random *random) {
+    KernelInterface interface;
+    kernel_interface(spec, &interface);
+    RigCall calls[CHIP_WORKER_SLOTS];
+    RigCall call = {0};
+    assert_true(rig_place(spec, random, &call));
+    uint64_t arguments = interface.operand_count + interface.scalar_count;
+    uint64_t lead = arguments * RIG_ARGUMENT_CYCLES + RIG_CALL_LEAD, now = 1 + lead;
+    for (unsigned phase = 0; phase < CHIP_WORKER_SLOTS; phase++) {
+        uint64_t delay = (phase + CHIP_WORKER_SLOTS - now % CHIP_WORKER_SLOTS) % CHIP_WORKER_SLOTS;
+        calls[phase] = call;
+        calls[phase].delay = (uint32_t)delay;
+        now += delay + kernel_cycles(spec, phase) + RIG_CALL_TRAIL + lead;
+    }
+    Rig rig;
+    rig_create(&rig);
+    char *program = rig_program(spec, calls, CHIP_WORKER_SLOTS);
+    rig_run(&rig, program, spec, false);
+    mem_free(program);
+    for (unsigned phase = 0; phase < CHIP_WORKER_SLOTS; phase++) {
+        unsigned start;
+        uint64_t cycles = rig_cycles(&rig, phase, &start), formula = kernel_cycles(spec, phase);
+        char name[KERNEL_NAME_SIZE];
+        if (start != phase || cycles != formula)
+            fail_msg("%s, start %u (%u): %" PRIu64 " cycles, formula %" PRIu64,
+                     kernel_name(spec, name), start, phase, cycles, formula);
+    }
+    rig_free(&rig);
+}
+
+/* Cycles as published figures of ipu-stack were taken: from one sample of the cycle counter to the
+ * next with the call in between. A sample is a launch whose worker 0 reads the counter in its 4th
+ * bundle of 8 while the others take 4; two samples back to back are 90 cycles apart. */
+static const char rig_sampling[] = //
+    ".macro SAMPLE place\n"
+    "setzi $m0, sample\n"
+    "setzi $m1, \\place\n"
+    ".rept 12\nsetzi $m6, 0\n.endr\n"
+    "runall $m0, $m1, 0\n"
+    "sync 2\n"
+    ".rept 8\nsetzi $m6, 0\n.endr\n"
+    ".endm\n"
+    ".worker\n"
+    "sample: get $m0, $WSR\n"
+    "and $m0, $m0, 7\n"
+    "brnz $m0, other\n"
+    "get $m1, $COUNT_L\n"
+    "st32 $m1, $mvertex_base, $mzero, 0\n"
+    "nop\n"
+    "nop\n"
+    "exitz $mzero\n"
+    "other: exitz $mzero\n"
+    ".supervisor\n"
+    ".globl start\n"
+    "start: setzi $m11, 0x586E0\n"
+    "SAMPLE 0x58000\n"
+    "SAMPLE 0x58004\n"
+    "%s"
+    "call $m10, %s\n"
+    "SAMPLE 0x58008\n"
+    "sync 7\n";
+
+/* The call's arguments as a compiled program loads them (kernel/step.h). mem_free. */
+static inline char *rig_step_arguments(const KernelSpec *spec, const RigCall *call) {
+    KernelInterface interface;
+    kernel_interface(spec, &interface);
+    int32_t scalars[KERNEL_MAX_SCALARS];
+    memcpy(scalars, call->scalar, sizeof scalars);
+    kernel_scalars(spec, scalars);
+    char *text = mem_printf("%s", "");
+    for (unsigned pass = 0; pass < 3; pass++)
+        for (uint32_t j = 0; j < interface.operand_count + interface.scalar_count; j++) {
+            bool operand = j < interface.operand_count;
+            int32_t value =
+                operand ? (int32_t)call->address[j] : scalars[j - interface.operand_count];
+            bool is_long = !operand && kernel_scalar_is_long(value);
+            if (pass == 1 ? is_long : !is_long)
+                continue;
+            uint32_t bits = (uint32_t)value;
+            char line[64];
+            if (pass == 2)
+                snprintf(line, sizeof line, "or $m%u, $m%u, 0x%X", j + 2, j + 2, bits & 0xFFF00000);
+            else if (pass == 1 && value < 0)
+                snprintf(line, sizeof line, "add $m%u, $m15, %d", j + 2, value);
+            else
+                snprintf(line, sizeof line, "setzi $m%u, 0x%X", j + 2, bits & 0xFFFFF);
+            char *more = mem_printf("%s%s\n", text, line);
+            mem_free(text);
+            text = more;
+        }
+    return text;
+}
+
+static inline uint64_t rig_sampled_cycles(const KernelSpec *spec, Random *random) {
+    Rig rig;
+    rig_create(&rig);
+    RigCall call = {0};
+    assert_true(rig_place(spec, random, &call));
+    char name[KERNEL_NAME_SIZE];
+    char *arguments = rig_step_arguments(spec, &call);
+    char *program = mem_printf(rig_sampling, arguments, kernel_entry(spec, name));
+    mem_free(arguments);
+    rig_run(&rig, program, spec, false);
+    mem_free(program);
+    assert_int_equal(rig_word(&rig, 0x58004) - rig_word(&rig, 0x58000), 90);
+    uint64_t cycles = rig_word(&rig, 0x58008) - rig_word(&rig, 0x58004);
+    rig_free(&rig);
+    return cycles;
+}
+
+/* Prints our cycles beside a published or wanted figure, and demands that they are not more. */
+static inline void rig_compare(const KernelSpec *spec, Random *random, const char *shape,
+                               uint64_t published, uint64_t most) {
+    uint64_t cycles = rig_sampled_cycles(spec, random);
+    print_message("%-34s published %6" PRIu64 ", at most %6" PRIu64 ", sampled %6" PRIu64
+                  ", call %6" PRIu64 "\n",
+                  shape, published, most, cycles, kernel_cycles(spec, 0));
+    assert_true(cycles <= most);
 }

@@ -53,16 +53,6 @@ static void fill_operand(const KernelSpec *spec, uint8_t *bytes, uint32_t size, 
         bytes[i] = random_code(random, values);
 }
 
-static void report_difference(const KernelSpec *spec, const RigCall *call, const uint8_t *expected,
-                              const uint8_t *memory) {
-    char name[KERNEL_NAME_SIZE];
-    for (uint32_t i = 0; i < RIG_DATA_BYTES; i++)
-        if (expected[i] != memory[i])
-            fail_msg("%s: address 0x%X is %02X, expected %02X; output 0x%X left 0x%X right 0x%X",
-                     kernel_name(spec, name), RIG_DATA + i, memory[i], expected[i],
-                     call->address[OUTPUT], call->address[LEFT], call->address[RIGHT]);
-}
-
 /* Runs the kernel on random operands at random places; all of memory must be as expected. */
 static void check_values(const KernelSpec *spec, Random *random, Values values) {
     Rig rig;
@@ -85,20 +75,7 @@ static void check_values(const KernelSpec *spec, Random *random, Values values) 
         call.scalar[0] = values == VALUES_LARGE ? (int32_t)random_below(random, 12)
                                                 : (int32_t)random_below(random, 64) - 32;
 
-    uint8_t *expected = malloc(RIG_DATA_BYTES);
-    assert_non_null(expected);
-    memcpy(expected, rig.memory, RIG_DATA_BYTES);
-    void *operands[3];
-    for (uint32_t j = 0; j < 3; j++)
-        operands[j] = expected + (call.address[j] - RIG_DATA);
-    kernel_reference(spec, operands, call.scalar);
-
-    char *program = rig_program(spec, &call, 1);
-    rig_run(&rig, program, spec, true);
-    mem_free(program);
-    if (memcmp(expected, rig.memory, RIG_DATA_BYTES) != 0)
-        report_difference(spec, &call, expected, rig.memory);
-    free(expected);
+    rig_check_values(&rig, spec, &call);
     rig_free(&rig);
 }
 

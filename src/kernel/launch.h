@@ -1,0 +1,36 @@
+/* Internal: what kernels that launch their workers once have in common. */
+#pragma once
+
+#include "chip/chip.h"
+#include "kernel/families.h"
+
+enum { WORKERS = CHIP_WORKERS };
+
+/* Cycles of a call that issues its runall `prologue` cycles after its first instruction and whose
+ * worker w executes bundles[w] >= 1 bundles; see kernel_cycles. */
+uint64_t launch_cycles(unsigned start, unsigned prologue, const uint64_t bundles[WORKERS]);
+
+/* Units are dealt like cards: this many of `total` go to `worker`. */
+static inline uint32_t dealt_units(uint32_t total, uint32_t worker) {
+    return total / WORKERS + (worker < total % WORKERS);
+}
+/* How the workers are told: quotient (less `less`, in 16 bits) | rest << 16. */
+int32_t dealt_share(uint32_t total, uint32_t less);
+
+/* Runs of equal length that cover `total` units; those of two workers may overlap. Worker w begins
+ * at min(w * length, total - length). */
+static inline uint32_t run_length(uint32_t total) {
+    return (total + WORKERS - 1) / WORKERS;
+}
+/* How the workers are told: length | total - length << 16. */
+int32_t run_share(uint32_t total);
+
+/* low | high << 16, both below 65536. */
+int32_t pack_halves(uint32_t low, uint32_t high);
+
+/* No buffer crosses the border between the regions of memory, so none is larger than the larger
+ * one. */
+enum { OPERAND_BYTES_MOST = CHIP_TILE_MEM_END - CHIP_REGION1_BASE };
+
+/* ERR_KERNEL_SHAPE if an operand is empty or larger than that. */
+Status check_operand_bytes(const char *kernel, const char *operand, uint64_t bytes, Diag *diag);
