@@ -67,7 +67,7 @@ need node=nodejs
 if [[ ${1:-} == --generated ]]; then
     generate "asked for"
 elif ! { say "fetching the model and the page"; fetch_modules; }; then
-    generate "the model cannot be fetched (see $out/npm.log)"
+    generate "the model cannot be fetched (${install_error:-see $out/npm.log})"
 elif ! fetch_page; then
     generate "the page cannot be fetched (see $out/apt.log)"
 else
