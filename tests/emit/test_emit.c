@@ -176,6 +176,27 @@ static void test_overflow(void **state) {
     fixture_free(&f);
 }
 
+/* Specs that differ only in what arrives as scalars are one piece of code. */
+static void test_shared_kernels(void **state) {
+    (void)state;
+    Fixture f;
+    fixture_create(&f, 24, 32, 16, "f16", 1);
+    for (uint32_t words = 10; words < 14; words++) {
+        KernelSpec spec = {.family = KERNEL_COPY,
+                           .copy = {.rows = 1, .words = words, .paced = words == 13}};
+        assert_true(vec_push(&f.tiles.specs, spec));
+    }
+    EmitLibrary library;
+    Diag diag = {0};
+    fixture_expect(emit_link(&f.tiles, &library, &diag), &diag);
+    assert_int_equal(library.kernel[1], library.kernel[2]);
+    assert_int_equal(library.kernel[1], library.kernel[3]);
+    assert_int_not_equal(library.kernel[1], library.kernel[4]);
+    assert_int_not_equal(library.kernel[1], library.kernel[0]);
+    emit_library_free(&library);
+    fixture_free(&f);
+}
+
 /* More kernels than executable memory holds. */
 static void test_too_many_kernels(void **state) {
     (void)state;
@@ -219,9 +240,10 @@ static void test_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_program),          cmocka_unit_test(test_space),
-        cmocka_unit_test(test_sharing),          cmocka_unit_test(test_overflow),
-        cmocka_unit_test(test_too_many_kernels), cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_program),        cmocka_unit_test(test_space),
+        cmocka_unit_test(test_sharing),        cmocka_unit_test(test_overflow),
+        cmocka_unit_test(test_shared_kernels), cmocka_unit_test(test_too_many_kernels),
+        cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
