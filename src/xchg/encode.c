@@ -59,15 +59,15 @@ static bool add_message(Traffic *traffic, const Lanes *lanes, const XchgMessage 
     for (uint32_t i = 0; i < t->dest_count; i++) {
         const XchgDest *dest = traffic->phase->dests.items + t->first_dest + i;
         const LaneTile *tile = traffic->lanes + dest->tile;
-        uint32_t s = traffic->lanes[t->source].physical, d = tile->physical;
+        const LaneRoute *route = lanes->routes + t->first_dest + i;
         RecvWindow recv = {
-            .source = m->start + lanes_source_shift(lanes, t->source, dest->tile, m->paired),
+            .source = m->start + route->shift[m->paired],
             .items = (int32_t)m->items,
             .address = dest->address + 4 * m->word,
-            .message = s, /* here: the physical source */
-            .direction = (uint8_t)chip_route(s, d).direction,
+            .message = traffic->lanes[t->source].physical, /* here: the physical source */
+            .direction = route->direction,
             .paired = m->paired,
-            .early = m->paired && chip_route(s, d).time < chip_route(s, d ^ 2).time,
+            .early = m->paired && route->early,
         };
         if (!vec_push(&traffic->tiles[dest->tile].recvs, recv))
             return false;

@@ -4,20 +4,32 @@
 
 #include <string.h>
 
-bool lanes_init(Lanes *lanes, const XchgPhase *phase, uint32_t tile_count) {
-    *lanes = (Lanes){.phase = phase, .tile_count = tile_count};
+static uint32_t padded(uint32_t tile_count) {
     /* One more when the count is odd: the last tile's partner may lend its lane. */
-    uint32_t padded = tile_count + tile_count % 2;
-    lanes->tiles = mem_alloc(padded, sizeof *lanes->tiles);
-    uint32_t *written = mem_alloc(padded, sizeof *written);
-    if (!lanes->tiles || !written) {
-        mem_free(written);
-        return false;
+    return tile_count + tile_count % 2;
+}
+
+static void find_routes(Lanes *lanes) {
+    const XchgPhase *phase = lanes->phase;
+    for (size_t i = 0; i < phase->transfers.count; i++) {
+        const XchgTransfer *t = phase->transfers.items + i;
+        unsigned s = lanes->tiles[t->source].physical;
+        for (uint32_t k = t->first_dest; k < t->first_dest + t->dest_count; k++) {
+            unsigned d = lanes->tiles[phase->dests.items[k].tile].physical;
+            ChipRoute route = chip_route(s, d);
+            int partner = chip_route(s, d ^ 2).time;
+            lanes->routes[k] = (LaneRoute){
+                .shift = {(int16_t)(route.time + 1), (int16_t)MAX_OF(route.time, partner)},
+                .direction = (uint8_t)route.direction,
+                .early = route.time < partner,
+            };
+        }
     }
-    for (uint32_t i = 0; i < padded; i++) {
-        lanes->tiles[i].physical = (uint16_t)chip_tile_physical(i);
-        lanes->tiles[i].row2 = (int16_t)(2 * chip_tile_row(lanes->tiles[i].physical));
-    }
+}
+
+/* Which tiles have a unit that the phase both reads and writes there. */
+static void find_shared_units(Lanes *lanes, uint32_t *written) {
+    const XchgPhase *phase = lanes->phase;
     for (size_t i = 0; i < phase->transfers.count; i++) {
         const XchgTransfer *t = phase->transfers.items + i;
         for (uint32_t k = 0; k < t->dest_count; k++) {
@@ -30,33 +42,45 @@ bool lanes_init(Lanes *lanes, const XchgPhase *phase, uint32_t tile_count) {
         if (written[t->source] & chip_effective_mask(t->address, 4 * t->words))
             lanes->tiles[t->source].shares_units = true;
     }
+}
+
+bool lanes_init(Lanes *lanes, const XchgPhase *phase, uint32_t tile_count) {
+    *lanes = (Lanes){.phase = phase, .tile_count = tile_count};
+    uint32_t count = padded(tile_count);
+    lanes->tiles = mem_alloc(count, sizeof *lanes->tiles);
+    lanes->routes = mem_alloc(phase->dests.count + 1, sizeof *lanes->routes);
+    uint32_t *written = mem_alloc(count, sizeof *written);
+    bool ok = lanes->tiles && lanes->routes && written;
+    for (uint32_t i = 0; ok && i < count; i++) {
+        lanes->tiles[i].physical = (uint16_t)chip_tile_physical(i);
+        lanes->tiles[i].row2 = (int16_t)(2 * chip_tile_row(lanes->tiles[i].physical));
+    }
+    if (ok) {
+        find_routes(lanes);
+        find_shared_units(lanes, written);
+    }
     mem_free(written);
-    return true;
+    return ok;
 }
 
 void lanes_free(Lanes *lanes) {
-    uint32_t padded = lanes->tile_count + lanes->tile_count % 2;
-    for (uint32_t i = 0; lanes->tiles && i < padded; i++) {
+    for (uint32_t i = 0; lanes->tiles && i < padded(lanes->tile_count); i++) {
         vec_free(&lanes->tiles[i].sends);
         vec_free(&lanes->tiles[i].lent);
         vec_free(&lanes->tiles[i].recvs);
+        vec_free(&lanes->tiles[i].marks);
     }
     mem_free(lanes->tiles);
+    mem_free(lanes->routes);
     lanes->tiles = NULL;
+    lanes->routes = NULL;
 }
 
 void lanes_clear(Lanes *lanes) {
-    uint32_t padded = lanes->tile_count + lanes->tile_count % 2;
-    for (uint32_t i = 0; i < padded; i++)
-        lanes->tiles[i].sends.count = lanes->tiles[i].lent.count = lanes->tiles[i].recvs.count = 0;
-}
-
-int32_t lanes_source_shift(const Lanes *lanes, uint32_t source, uint32_t dest, bool paired) {
-    uint32_t s = lanes->tiles[source].physical, d = lanes->tiles[dest].physical;
-    int32_t time = chip_route(s, d).time;
-    if (!paired)
-        return time + 1;
-    return MAX_OF(time, chip_route(s, d ^ 2).time);
+    for (uint32_t i = 0; i < padded(lanes->tile_count); i++) {
+        LaneTile *tile = lanes->tiles + i;
+        tile->sends.count = tile->lent.count = tile->recvs.count = tile->marks.count = 0;
+    }
 }
 
 /* First payload slot after the source event; the format write of a paired message counts. */
@@ -71,8 +95,12 @@ int32_t lanes_payload_end(const LaneTile *tile, const RecvWindow *recv) {
 /* ---- windows -------------------------------------------------------------------------------- */
 
 /* Index of the first window that ends after `event`. */
-static size_t first_send_after(const SendWindow *windows, size_t count, int32_t event) {
-    size_t low = 0, high = count;
+static size_t first_send_after(const SendWindows *list, int32_t event) {
+    const SendWindow *windows = list->items;
+    size_t count = list->count;
+    if (count == 0 || windows[count - 1].end <= event)
+        return count;
+    size_t low = 0, high = count - 1;
     while (low < high) {
         size_t middle = (low + high) / 2;
         if (windows[middle].end > event)
@@ -85,10 +113,14 @@ static size_t first_send_after(const SendWindow *windows, size_t count, int32_t 
 
 /* Index of the first receive whose source event is > `event`. */
 static size_t first_recv_after(const LaneTile *tile, int32_t event) {
-    size_t low = 0, high = tile->recvs.count;
+    const RecvWindow *recvs = tile->recvs.items;
+    size_t count = tile->recvs.count;
+    if (count == 0 || recvs[count - 1].source <= event)
+        return count;
+    size_t low = 0, high = count - 1;
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if (tile->recvs.items[middle].source > event)
+        if (recvs[middle].source > event)
             high = middle;
         else
             low = middle + 1;
@@ -97,51 +129,57 @@ static size_t first_recv_after(const LaneTile *tile, int32_t event) {
 }
 
 /* Earliest start >= start at which [start, start + length) meets no window of the list. */
-static int32_t skip_windows(const SendWindow *windows, size_t count, int32_t start,
-                            int32_t length) {
-    for (size_t i = first_send_after(windows, count, start); i < count; i++) {
-        if (windows[i].start >= start + length)
+static int32_t skip_windows(const SendWindows *list, int32_t start, int32_t length) {
+    for (size_t i = first_send_after(list, start); i < list->count; i++) {
+        if (list->items[i].start >= start + length)
             break;
-        start = windows[i].end;
+        start = list->items[i].end;
     }
     return start;
 }
 
-static bool send_starts_at(const LaneTile *tile, int32_t event) {
-    size_t i = first_send_after(tile->sends.items, tile->sends.count, event);
-    return i < tile->sends.count && tile->sends.items[i].start == event;
+static unsigned marks_at(const LaneTile *tile, int32_t event) {
+    return event >= 0 && (size_t)event < tile->marks.count ? tile->marks.items[event] : 0;
 }
 
-/* Which controls of recorded receives stand at `event`. */
-static unsigned controls_at(const LaneTile *tile, int32_t event) {
-    unsigned mask = 0;
-    size_t i = first_recv_after(tile, event);
-    if (i > 0) {
-        const RecvWindow *recv = tile->recvs.items + i - 1;
-        if (recv->source == event || recv->source + recv->items == event)
-            mask |= !recv->paired ? CONTROL_SOURCE : recv->early ? CONTROL_PAIRED_SOURCE : 0;
+static bool mark(LaneTile *tile, int32_t event, unsigned mask) {
+    size_t needed = (size_t)event + 1;
+    if (needed > tile->marks.count) {
+        if (!vec_reserve(&tile->marks, needed - tile->marks.count))
+            return false;
+        memset(tile->marks.items + tile->marks.count, 0, needed - tile->marks.count);
+        tile->marks.count = needed;
     }
-    /* A window that ends here may stand before one that starts here. */
-    if (i > 1) {
-        const RecvWindow *recv = tile->recvs.items + i - 2;
-        if (recv->source + recv->items == event)
-            mask |= !recv->paired ? CONTROL_SOURCE : recv->early ? CONTROL_PAIRED_SOURCE : 0;
+    tile->marks.items[event] |= (uint8_t)mask;
+    return true;
+}
+
+/* The controls of a receive; returns how many. */
+typedef struct Control {
+    unsigned mark;
+    int32_t event;
+} Control;
+
+#define MAX_CONTROLS 5
+
+static size_t list_controls(const LaneTile *tile, const RecvWindow *recv,
+                            Control controls[MAX_CONTROLS]) {
+    int32_t first = recv->source, last = first + recv->items;
+    int32_t payload = first + payload_begin(tile, recv->paired);
+    size_t count = 0;
+    if (!recv->paired || recv->early) {
+        unsigned source = recv->paired ? MARK_PAIRED_SOURCE : MARK_SOURCE;
+        controls[count++] = (Control){source, first};
+        controls[count++] = (Control){source, last};
     }
-    for (int32_t back = 51; back <= 53; back++) {
-        int32_t source = event - back - tile->row2;
-        i = first_recv_after(tile, source);
-        for (size_t k = i; k > 0 && k + 2 > i; k--) {
-            const RecvWindow *recv = tile->recvs.items + k - 1;
-            if (!recv->paired && back == 52 && recv->source == source)
-                mask |= CONTROL_POINTER;
-            if (recv->paired && back == 53 && recv->source == source)
-                mask |= CONTROL_PAIRED_POINTER;
-            if (recv->paired && back == 51 &&
-                (recv->source == source || recv->source + recv->items == source))
-                mask |= CONTROL_FORMAT;
-        }
+    if (recv->paired) {
+        controls[count++] = (Control){MARK_FORMAT, payload};
+        controls[count++] = (Control){MARK_FORMAT, payload + recv->items};
+        controls[count++] = (Control){MARK_PAIRED_POINTER, payload + 2};
+    } else {
+        controls[count++] = (Control){MARK_POINTER, payload};
     }
-    return mask;
+    return count;
 }
 
 /* ---- rules ---------------------------------------------------------------------------------- */
@@ -159,38 +197,39 @@ static int32_t least_gap(const RecvWindow *first, const RecvWindow *second) {
     return gap_allowed(first, second, 0) ? 0 : 2;
 }
 
-/* Earliest source event >= recv->source that keeps the windows of this tile apart. */
+/* Earliest source event >= recv.source that keeps the windows of this tile apart. */
 static int32_t skip_recvs(const LaneTile *tile, RecvWindow recv) {
-    for (;;) {
-        size_t i = first_recv_after(tile, recv.source);
-        const RecvWindow *before = i > 0 ? tile->recvs.items + i - 1 : NULL;
-        const RecvWindow *after = i < tile->recvs.count ? tile->recvs.items + i : NULL;
-        if (before) {
+    const RecvWindow *recvs = tile->recvs.items;
+    size_t count = tile->recvs.count;
+    for (size_t i = first_recv_after(tile, recv.source);; i++) {
+        while (i < count && recvs[i].source <= recv.source)
+            i++;
+        if (i > 0) {
+            const RecvWindow *before = recvs + i - 1;
             int32_t end = before->source + before->items;
             if (!gap_allowed(before, &recv, recv.source - end)) {
                 int32_t next = end + least_gap(before, &recv);
                 recv.source = next > recv.source ? next : end + 2;
+                i--; /* look at the same neighbours again */
                 continue;
             }
         }
-        if (after && !gap_allowed(&recv, after, after->source - recv.source - recv.items)) {
-            recv.source = after->source + after->items;
-            continue;
-        }
-        return recv.source;
+        if (i == count || gap_allowed(&recv, recvs + i, recvs[i].source - recv.source - recv.items))
+            return recv.source;
+        recv.source = recvs[i].source + recvs[i].items;
     }
 }
 
-/* Whether a control of `kind` may join those of `mask` in one event. The same kind of source or
- * format control there is the neighbour's end, which this one replaces. */
-static bool may_share(unsigned kind, unsigned mask, bool lonely) {
-    unsigned others = mask & ~kind;
+/* Whether a control may join what stands at its event. The same source or format control there is
+ * the neighbour's end, which this one replaces. */
+static bool may_share(unsigned control, unsigned marks, bool lonely) {
+    unsigned others = marks & ~control;
     if (others == 0)
-        return kind != CONTROL_POINTER || mask == 0;
+        return control != MARK_POINTER || marks == 0;
     if (lonely)
         return false;
-    return (kind == CONTROL_SOURCE && others == CONTROL_POINTER) ||
-           (kind == CONTROL_POINTER && others == CONTROL_SOURCE);
+    return (control == MARK_SOURCE && others == MARK_POINTER) ||
+           (control == MARK_POINTER && others == MARK_SOURCE);
 }
 
 typedef struct Candidate {
@@ -198,49 +237,26 @@ typedef struct Candidate {
     const Piece *piece;
     const XchgTransfer *transfer;
     int32_t start;
+    uint32_t units; /* that it reads; 0 when its tile shares none */
 } Candidate;
 
 typedef enum Verdict { VERDICT_OK, VERDICT_LATER, VERDICT_NEVER } Verdict;
 
-/* A control event of the candidate at tile `dest`. */
-static Verdict check_control(const Candidate *c, uint32_t dest, unsigned kind, int32_t event) {
-    const LaneTile *tile = c->lanes->tiles + dest;
-    if (!may_share(kind, controls_at(tile, event), c->piece->lonely))
-        return VERDICT_LATER;
-    if (send_starts_at(tile, event) || send_starts_at(tile, event - 1))
-        return VERDICT_LATER;
-    if (dest == c->transfer->source && event == c->start + 1)
-        return VERDICT_NEVER;
-    return VERDICT_OK;
-}
-
 static Verdict check_controls(const Candidate *c, uint32_t dest, const RecvWindow *recv) {
     const LaneTile *tile = c->lanes->tiles + dest;
-    int32_t first = recv->source, last = first + recv->items;
-    int32_t payload = first + payload_begin(tile, recv->paired);
-    struct {
-        unsigned kind;
-        int32_t event;
-    } controls[5];
-    size_t count = 0;
-    if (!recv->paired || recv->early) {
-        unsigned kind = recv->paired ? CONTROL_PAIRED_SOURCE : CONTROL_SOURCE;
-        controls[count].kind = kind, controls[count++].event = first;
-        controls[count].kind = kind, controls[count++].event = last;
-    }
-    if (recv->paired) {
-        controls[count].kind = CONTROL_FORMAT, controls[count++].event = payload;
-        controls[count].kind = CONTROL_FORMAT, controls[count++].event = payload + recv->items;
-        controls[count].kind = CONTROL_PAIRED_POINTER, controls[count++].event = payload + 2;
-    } else {
-        controls[count].kind = CONTROL_POINTER, controls[count++].event = payload;
-    }
+    Control controls[MAX_CONTROLS];
+    size_t count = list_controls(tile, recv, controls);
     for (size_t i = 0; i < count; i++) {
-        Verdict verdict = check_control(c, dest, controls[i].kind, controls[i].event);
-        if (verdict != VERDICT_OK)
-            return verdict;
+        int32_t event = controls[i].event;
+        unsigned marks = marks_at(tile, event);
+        if ((marks | marks_at(tile, event - 1)) & MARK_SEND)
+            return VERDICT_LATER;
+        if (!may_share(controls[i].mark, marks, c->piece->lonely))
+            return VERDICT_LATER;
+        if (dest == c->transfer->source && event == c->start + 1)
+            return VERDICT_NEVER;
         for (size_t k = 0; k < i; k++) {
-            if (controls[k].event == controls[i].event && (recv->paired || c->piece->lonely))
+            if (controls[k].event == event && (recv->paired || c->piece->lonely))
                 return VERDICT_NEVER;
         }
     }
@@ -256,64 +272,68 @@ static bool units_clash(const LaneTile *tile, int32_t send_start, int32_t send_e
     return (send_units & recv->units) && send_start < end && begin < MAX_OF(send_end, 6);
 }
 
-static bool send_clashes(const LaneTile *tile, int32_t start, int32_t end, uint32_t units) {
+/* Earliest start >= start at which a send of `length` items that reads `units` clashes with no
+ * receive: once it clashes with one, it does so until that is over. */
+static int32_t skip_written(const LaneTile *tile, int32_t start, int32_t length, uint32_t units) {
     for (size_t i = 0; i < tile->recvs.count; i++) {
-        if (units_clash(tile, start, end, units, tile->recvs.items + i))
-            return true;
+        const RecvWindow *recv = tile->recvs.items + i;
+        if (units_clash(tile, start, start + length, units, recv))
+            start = recv->source + lanes_payload_end(tile, recv) + CHIP_EXCHANGE_TAIL_GUARD;
     }
-    return false;
+    return start;
 }
 
-static bool recv_clashes(const LaneTile *tile, const RecvWindow *recv) {
+/* By how much a receive must move so that it clashes with no send. */
+static int32_t clash_length(const LaneTile *tile, const RecvWindow *recv) {
+    int32_t begin = recv->source + payload_begin(tile, recv->paired);
+    int32_t length = 0;
+    RecvWindow moved = *recv;
     for (size_t i = 0; i < tile->sends.count; i++) {
         const SendWindow *send = tile->sends.items + i;
-        if (units_clash(tile, send->start, send->end, send->units, recv))
-            return true;
+        moved.source = recv->source + length;
+        if (units_clash(tile, send->start, send->end, send->units, &moved))
+            length = MAX_OF(send->end, 6) - begin;
     }
-    return false;
+    return length;
 }
 
-static uint32_t piece_bytes(const Piece *piece) {
-    return piece->items * (piece->paired ? 8 : 4);
+static uint32_t piece_units(const Piece *piece, uint32_t address) {
+    return chip_effective_mask(address + 4 * piece->word, piece->items * (piece->paired ? 8 : 4));
 }
 
-static RecvWindow receive_of(const Candidate *c, const XchgDest *dest) {
-    const Lanes *lanes = c->lanes;
-    uint32_t s = lanes->tiles[c->transfer->source].physical, d = lanes->tiles[dest->tile].physical;
-    uint32_t address = dest->address + 4 * c->piece->word;
+/* The window of destination `dest` (an index into the phase's destinations) but for its units. */
+static RecvWindow receive_of(const Candidate *c, uint32_t dest) {
+    const LaneRoute *route = c->lanes->routes + dest;
     return (RecvWindow){
-        .source =
-            c->start + lanes_source_shift(lanes, c->transfer->source, dest->tile, c->piece->paired),
+        .source = c->start + route->shift[c->piece->paired],
         .items = (int32_t)c->piece->items,
-        .address = address,
-        .units = chip_effective_mask(address, piece_bytes(c->piece)),
-        .direction = (uint8_t)chip_route(s, d).direction,
+        .direction = route->direction,
         .paired = c->piece->paired,
-        .early = c->piece->paired && chip_route(s, d).time < chip_route(s, d ^ 2).time,
+        .early = c->piece->paired && route->early,
     };
 }
 
-static Verdict check_receiver(Candidate *c, const XchgDest *dest) {
+static Verdict check_receiver(Candidate *c, uint32_t index) {
+    const XchgDest *dest = c->lanes->phase->dests.items + index;
     const LaneTile *tile = c->lanes->tiles + dest->tile;
-    RecvWindow recv = receive_of(c, dest);
+    RecvWindow recv = receive_of(c, index);
     int32_t source = skip_recvs(tile, recv);
     if (source > recv.source) {
         c->start += source - recv.source;
         return VERDICT_LATER;
     }
     Verdict verdict = check_controls(c, dest->tile, &recv);
-    if (verdict == VERDICT_OK && tile->shares_units) {
-        if (recv_clashes(tile, &recv))
-            verdict = VERDICT_LATER;
-        uint32_t own =
-            chip_effective_mask(c->transfer->address + 4 * c->piece->word, piece_bytes(c->piece));
-        if (dest->tile == c->transfer->source &&
-            units_clash(tile, c->start, c->start + recv.items, own, &recv))
-            return VERDICT_NEVER;
-    }
     if (verdict == VERDICT_LATER)
         c->start++;
-    return verdict;
+    if (verdict != VERDICT_OK || !tile->shares_units)
+        return verdict;
+    recv.units = piece_units(c->piece, dest->address);
+    if (dest->tile == c->transfer->source &&
+        units_clash(tile, c->start, c->start + recv.items, c->units, &recv))
+        return VERDICT_NEVER;
+    int32_t clash = clash_length(tile, &recv);
+    c->start += clash;
+    return clash > 0 ? VERDICT_LATER : VERDICT_OK;
 }
 
 /* The sender's side: raises the start past its own lane, and past the partner's when paired. */
@@ -321,38 +341,39 @@ static Verdict check_sender(Candidate *c) {
     uint32_t source = c->transfer->source;
     const LaneTile *tile = c->lanes->tiles + source, *partner = c->lanes->tiles + (source ^ 1);
     int32_t items = (int32_t)c->piece->items, start = c->start;
-    start = skip_windows(tile->sends.items, tile->sends.count, start, items);
-    start = skip_windows(tile->lent.items, tile->lent.count, start, items);
+    start = skip_windows(&tile->sends, start, items);
+    start = skip_windows(&tile->lent, start, items);
     if (c->piece->paired) {
         /* The partner's lane is taken to event 6 at least, as the row of the sender is. */
         int32_t length = MAX_OF(start + items, 6) - start;
-        start = skip_windows(partner->sends.items, partner->sends.count, start, length);
-        start = skip_windows(partner->lent.items, partner->lent.count, start, length);
+        start = skip_windows(&partner->sends, start, length);
+        start = skip_windows(&partner->lent, start, length);
     }
-    if (start == c->start && (controls_at(tile, start) || controls_at(tile, start + 1)))
+    if (start == c->start && ((marks_at(tile, start) | marks_at(tile, start + 1)) & MARK_CONTROLS))
         start++;
-    if (start == c->start && tile->shares_units &&
-        send_clashes(
-            tile, start, start + items,
-            chip_effective_mask(c->transfer->address + 4 * c->piece->word, piece_bytes(c->piece))))
-        start++;
+    if (start == c->start && c->units)
+        start = skip_written(tile, start, items, c->units);
     bool moved = start > c->start;
     c->start = start;
     return moved ? VERDICT_LATER : VERDICT_OK;
 }
 
+static Candidate candidate(const Lanes *lanes, const Piece *piece, int32_t start) {
+    Candidate c = {lanes, piece, lanes->phase->transfers.items + piece->transfer, start, 0};
+    if (lanes->tiles[c.transfer->source].shares_units)
+        c.units = piece_units(piece, c.transfer->address);
+    return c;
+}
+
 int32_t lanes_find(const Lanes *lanes, const Piece *piece, int32_t from) {
-    const XchgTransfer *transfer = lanes->phase->transfers.items + piece->transfer;
-    const XchgDest *dests = lanes->phase->dests.items + transfer->first_dest;
-    Candidate c = {lanes, piece, transfer, MAX_OF(from, 0)};
-    for (uint32_t i = 0; i < transfer->dest_count; i++) {
-        int32_t shift = lanes_source_shift(lanes, transfer->source, dests[i].tile, piece->paired);
-        c.start = MAX_OF(c.start, 1 - shift); /* controls stand at event 1 at the earliest */
-    }
+    Candidate c = candidate(lanes, piece, MAX_OF(from, 0));
+    uint32_t first = c.transfer->first_dest, end = first + c.transfer->dest_count;
+    for (uint32_t i = first; i < end; i++) /* controls stand at event 1 at the earliest */
+        c.start = MAX_OF(c.start, 1 - lanes->routes[i].shift[piece->paired]);
     for (;;) {
         Verdict verdict = check_sender(&c);
-        for (uint32_t i = 0; i < transfer->dest_count && verdict == VERDICT_OK; i++)
-            verdict = check_receiver(&c, dests + i);
+        for (uint32_t i = first; i < end && verdict == VERDICT_OK; i++)
+            verdict = check_receiver(&c, i);
         if (verdict != VERDICT_LATER)
             return verdict == VERDICT_OK ? c.start : -1;
     }
@@ -360,21 +381,12 @@ int32_t lanes_find(const Lanes *lanes, const Piece *piece, int32_t from) {
 
 /* ---- recording ------------------------------------------------------------------------------ */
 
-static bool insert_send(LaneTile *tile, bool lent, SendWindow window) {
-    if (lent) {
-        if (!vec_reserve(&tile->lent, 1))
-            return false;
-        size_t i = first_send_after(tile->lent.items, tile->lent.count, window.start);
-        SendWindow *at = tile->lent.items + i;
-        memmove(at + 1, at, (tile->lent.count++ - i) * sizeof *at);
-        *at = window;
-        return true;
-    }
-    if (!vec_reserve(&tile->sends, 1))
+static bool insert_send(SendWindows *list, SendWindow window) {
+    if (!vec_reserve(list, 1))
         return false;
-    size_t i = first_send_after(tile->sends.items, tile->sends.count, window.start);
-    SendWindow *at = tile->sends.items + i;
-    memmove(at + 1, at, (tile->sends.count++ - i) * sizeof *at);
+    size_t i = first_send_after(list, window.start);
+    SendWindow *at = list->items + i;
+    memmove(at + 1, at, (list->count++ - i) * sizeof *at);
     *at = window;
     return true;
 }
@@ -386,28 +398,36 @@ static bool insert_recv(LaneTile *tile, RecvWindow window) {
     RecvWindow *at = tile->recvs.items + i;
     memmove(at + 1, at, (tile->recvs.count++ - i) * sizeof *at);
     *at = window;
+    Control controls[MAX_CONTROLS];
+    size_t count = list_controls(tile, &window, controls);
+    for (size_t k = 0; k < count; k++) {
+        if (!mark(tile, controls[k].event, controls[k].mark))
+            return false;
+    }
     return true;
 }
 
 bool lanes_commit(Lanes *lanes, const Piece *piece, int32_t start, uint32_t message,
                   int32_t *completion) {
-    const XchgTransfer *transfer = lanes->phase->transfers.items + piece->transfer;
-    Candidate c = {lanes, piece, transfer, start};
+    Candidate c = candidate(lanes, piece, start);
     int32_t end = start + (int32_t)piece->items;
-    uint32_t units = chip_effective_mask(transfer->address + 4 * piece->word, piece_bytes(piece));
-    SendWindow send = {start, end, units, message};
+    SendWindow send = {start, end, c.units, message};
     *completion = MAX_OF(end, 6);
-    if (!insert_send(lanes->tiles + transfer->source, false, send))
+    LaneTile *sender = lanes->tiles + c.transfer->source;
+    if (!insert_send(&sender->sends, send) || !mark(sender, start, MARK_SEND))
         return false;
     if (piece->paired) {
+        LaneTile *partner = lanes->tiles + (c.transfer->source ^ 1);
         send.end = *completion;
-        if (!insert_send(lanes->tiles + (transfer->source ^ 1), true, send))
+        if (!insert_send(&partner->lent, send))
             return false;
     }
-    for (uint32_t i = 0; i < transfer->dest_count; i++) {
-        const XchgDest *dest = lanes->phase->dests.items + transfer->first_dest + i;
+    for (uint32_t i = 0; i < c.transfer->dest_count; i++) {
+        const XchgDest *dest = lanes->phase->dests.items + c.transfer->first_dest + i;
         LaneTile *tile = lanes->tiles + dest->tile;
-        RecvWindow recv = receive_of(&c, dest);
+        RecvWindow recv = receive_of(&c, c.transfer->first_dest + i);
+        recv.address = dest->address + 4 * piece->word;
+        recv.units = piece_units(piece, dest->address);
         recv.message = message;
         int32_t last = recv.source + lanes_payload_end(tile, &recv) + CHIP_EXCHANGE_TAIL_GUARD;
         *completion = MAX_OF(*completion, last);

@@ -4,13 +4,16 @@
 
 #include "xchg/xchg.h"
 
-/* Receive controls, by what may share an event with what. */
+/* What stands at an event of a tile: receive controls, by what may share an event with what, and
+ * the start of a send. */
 enum {
-    CONTROL_SOURCE = 1,         /* ordinary XPIC: source or neutral */
-    CONTROL_POINTER = 2,        /* PIC pointer of an ordinary message */
-    CONTROL_PAIRED_SOURCE = 4,  /* paired XPIC */
-    CONTROL_PAIRED_POINTER = 8, /* PIC pointer of a paired message */
-    CONTROL_FORMAT = 16,        /* PIC item format */
+    MARK_SOURCE = 1,         /* ordinary XPIC: source or neutral */
+    MARK_POINTER = 2,        /* PIC pointer of an ordinary message */
+    MARK_PAIRED_SOURCE = 4,  /* paired XPIC */
+    MARK_PAIRED_POINTER = 8, /* PIC pointer of a paired message */
+    MARK_FORMAT = 16,        /* PIC item format */
+    MARK_CONTROLS = 31,
+    MARK_SEND = 32,
 };
 
 typedef struct SendWindow {
@@ -19,11 +22,13 @@ typedef struct SendWindow {
     uint32_t message;
 } SendWindow;
 
+typedef VEC(SendWindow) SendWindows;
+
 typedef struct RecvWindow {
     int32_t source; /* event E at which the mux takes the message's source */
     int32_t items;
     uint32_t address;
-    uint32_t units;
+    uint32_t units; /* mask of the memory units that it writes */
     uint32_t message;
     uint8_t direction; /* route direction, 1 or 2 */
     bool paired;
@@ -31,9 +36,10 @@ typedef struct RecvWindow {
 } RecvWindow;
 
 typedef struct LaneTile {
-    VEC(SendWindow) sends; /* ascending, disjoint */
-    VEC(SendWindow) lent;  /* times at which the pair partner uses this tile's transmit lane */
+    SendWindows sends;     /* ascending, disjoint */
+    SendWindows lent;      /* times at which the pair partner uses this tile's transmit lane */
     VEC(RecvWindow) recvs; /* ascending, disjoint */
+    VEC(uint8_t) marks;    /* by event; none beyond their count */
     uint16_t physical;
     int16_t row2;      /* 2 * physical row: write slots come that much later */
     bool shares_units; /* some transfer of the phase reads a unit that another one writes here */
@@ -48,9 +54,17 @@ typedef struct Piece {
     bool lonely; /* its controls may not share an event: no two-word control on its account */
 } Piece;
 
+/* How a transfer reaches one of its destinations. */
+typedef struct LaneRoute {
+    int16_t shift[2];  /* from the start of a message, ordinary or paired, to its source event */
+    uint8_t direction; /* 1 or 2 */
+    bool early;        /* this member of the pair holds the mux control of a paired message */
+} LaneRoute;
+
 typedef struct Lanes {
     const XchgPhase *phase;
     LaneTile *tiles;
+    LaneRoute *routes; /* parallel to phase->dests */
     uint32_t tile_count;
 } Lanes;
 
@@ -60,8 +74,6 @@ void lanes_free(Lanes *lanes);
 /* Forgets all messages. */
 void lanes_clear(Lanes *lanes);
 
-/* Event distance from a message's start to its source event at a receiver. */
-int32_t lanes_source_shift(const Lanes *lanes, uint32_t source, uint32_t dest, bool paired);
 /* Events from a receive's source event to the end of its payload window. */
 int32_t lanes_payload_end(const LaneTile *tile, const RecvWindow *recv);
 

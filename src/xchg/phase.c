@@ -47,6 +47,12 @@ static bool range_ok(uint32_t address, uint32_t words) {
            (uint64_t)address + 4 * (uint64_t)words <= CHIP_TILE_MEM_END;
 }
 
+/* Pieces of a long transfer would read what earlier ones wrote. */
+static bool overlaps_itself(const XchgTransfer *t, const XchgDest *dest) {
+    return dest->tile == t->source && dest->address < t->address + 4 * t->words &&
+           t->address < dest->address + 4 * t->words;
+}
+
 Status phase_check(const XchgPhase *phase, uint32_t tile_count, Diag *diag) {
     uint32_t *seen = mem_alloc(tile_count, sizeof *seen);
     if (!seen)
@@ -72,6 +78,11 @@ Status phase_check(const XchgPhase *phase, uint32_t tile_count, Diag *diag) {
             else if (seen[dests[k].tile] == i + 1)
                 status = diag_error(diag, ERR_XCHG_TRANSFER, place,
                                     "transfer %u names a destination tile twice", i);
+            else if (overlaps_itself(t, dests + k))
+                status = diag_error(diag, ERR_XCHG_TRANSFER, place,
+                                    "transfer %u: the destination 0x%x overlaps the source 0x%x in "
+                                    "one tile",
+                                    i, dests[k].address, t->address);
             else
                 seen[dests[k].tile] = i + 1;
         }

@@ -46,6 +46,7 @@ typedef enum RowFault {
     ROW_CONTROLS_MEET,    /* two controls in one event that no instruction carries together */
     ROW_ALIGNMENT,        /* no instruction order puts the two-word control on an even word */
     ROW_RANGE,            /* a field does not hold the value, or events are out of order */
+    ROW_WORD,             /* decoder: a word may not stand there */
 } RowFault;
 
 const char *row_fault_text(RowFault fault);
@@ -53,7 +54,7 @@ const char *row_fault_text(RowFault fault);
 /* Appends the words of the row, return included. On a fault *event says where. */
 RowFault row_encode(const RowProgram *program, RowWords *words, int32_t *event);
 
-/* Reads one row up to its return. False for a word that may not stand in a row, a missing return
- * or a two-word instruction on an odd word; *index names it. A `sendoff` with a delta and register
- * writes are refused: nothing here emits them. */
-bool row_decode(const uint32_t *words, uint32_t count, RowProgram *program, uint32_t *index);
+/* Reads one row up to its return; *index is then the number of words read. ROW_WORD for a word that
+ * may not stand in a row, a missing return or a two-word instruction on an odd word: *index names
+ * it. A `sendoff` with a delta and register writes are refused: nothing here emits them. */
+RowFault row_decode(const uint32_t *words, uint32_t count, RowProgram *program, uint32_t *index);

@@ -5,8 +5,10 @@
  *   natural  the transfers as they come. Regular patterns, such as the cyclic rounds of a
  *            reduce-scatter, are best left alone.
  *   greedy   the piece that its receivers can take first, in steps of 8 events; among equals the
- * one whose tiles have most left to do, then the one that comes first. Pieces that go to complete
- * receiver pairs are tried as 64-bit and as 32-bit messages. */
+ *            one whose tiles have most left to do, then the one that comes first.
+ *   busiest  the piece whose tiles have most left to do, whenever it can start; not tried with many
+ *            pieces, where it takes long and seldom wins.
+ * Pieces that go to complete receiver pairs are tried as 64-bit and as 32-bit messages. */
 #include "xchg/encode.h"
 #include "xchg/lanes.h"
 #include "xchg/phase.h"
@@ -18,11 +20,12 @@
 
 typedef VEC(Piece) Pieces;
 
-typedef enum Order { ORDER_NATURAL, ORDER_GREEDY, ORDER_COUNT } Order;
+typedef enum Order { ORDER_NATURAL, ORDER_GREEDY, ORDER_BUSIEST, ORDER_COUNT } Order;
 
 static const char *const policy_names[ORDER_COUNT][2] = {
     {"natural order, 32-bit", "natural order, paired where possible"},
     {"greedy order, 32-bit", "greedy order, paired where possible"},
+    {"busiest tiles first, 32-bit", "busiest tiles first, paired where possible"},
 };
 
 typedef struct Scheduler {
@@ -34,10 +37,12 @@ typedef struct Scheduler {
     int32_t *completion;
     /* Per tile: items not yet sent and not yet received. */
     uint64_t *left;
+    uint32_t limit;  /* a schedule with a longer horizon is not wanted */
+    uint32_t failed; /* the transfer that cannot be placed */
 } Scheduler;
 
 static bool scheduler_init(Scheduler *s, const XchgPhase *phase, uint32_t tile_count) {
-    *s = (Scheduler){.phase = phase};
+    *s = (Scheduler){.phase = phase, .limit = UINT32_MAX};
     s->open_pieces = mem_alloc(phase->transfers.count, sizeof *s->open_pieces);
     s->completion = mem_alloc(phase->transfers.count, sizeof *s->completion);
     s->left = mem_alloc(tile_count, 2 * sizeof *s->left);
@@ -52,6 +57,13 @@ static void scheduler_free(Scheduler *s) {
     mem_free(s->completion);
     mem_free(s->left);
 }
+
+typedef enum PlaceResult {
+    PLACE_OK,
+    PLACE_NO_MEMORY,
+    PLACE_IMPOSSIBLE, /* no start is legal, however late */
+    PLACE_WORSE,      /* longer than a schedule that exists, or not worth a try */
+} PlaceResult;
 
 /* ---- pieces --------------------------------------------------------------------------------- */
 
@@ -94,7 +106,7 @@ static bool loopback_length_ok(const Lanes *lanes, const XchgTransfer *t, uint32
     for (uint32_t i = 0; i < t->dest_count; i++) {
         uint32_t tile = lanes->phase->dests.items[t->first_dest + i].tile;
         if (tile == t->source &&
-            lanes_source_shift(lanes, tile, tile, paired) + (int32_t)items == 1)
+            lanes->routes[t->first_dest + i].shift[paired] + (int32_t)items == 1)
             return false;
     }
     return true;
@@ -105,9 +117,8 @@ static bool length_ok(const Lanes *lanes, const XchgTransfer *t, uint32_t items,
            (!paired || paired_length_ok(lanes, t, items));
 }
 
-/* Cuts one transfer: as few pieces as the longest message and the lengths to avoid allow. A paired
- * transfer that cannot be cut so goes in 32-bit items. */
-static bool cut_transfer(const Lanes *lanes, uint32_t index, bool paired, Pieces *pieces) {
+/* Cuts one transfer: as few pieces as the longest message and the lengths to avoid allow. */
+static PlaceResult cut_transfer(const Lanes *lanes, uint32_t index, bool paired, Pieces *pieces) {
     const XchgTransfer *t = lanes->phase->transfers.items + index;
     uint32_t unit = paired ? 2 : 1, left = t->words / unit, word = 0;
     while (left > 0) {
@@ -120,28 +131,31 @@ static bool cut_transfer(const Lanes *lanes, uint32_t index, bool paired, Pieces
                !(length_ok(lanes, t, items, paired) && length_ok(lanes, t, left - items, paired)))
             items--;
         if (items == 0)
-            return false;
+            return PLACE_IMPOSSIBLE;
         if (!vec_push(pieces, (Piece){index, word, items, paired, false}))
-            return false;
+            return PLACE_NO_MEMORY;
         left -= items;
         word += items * unit;
     }
-    return true;
+    return PLACE_OK;
 }
 
-static bool cut_phase(const Lanes *lanes, bool paired, Pieces *pieces) {
+/* A transfer that cannot be cut into 64-bit items goes in 32-bit ones. */
+static PlaceResult cut_phase(const Lanes *lanes, bool paired, Pieces *pieces) {
     pieces->count = 0;
     for (uint32_t i = 0; i < lanes->phase->transfers.count; i++) {
         size_t before = pieces->count;
-        if (paired && can_pair(lanes->phase, lanes->phase->transfers.items + i)) {
-            if (cut_transfer(lanes, i, true, pieces))
-                continue;
+        PlaceResult result = PLACE_IMPOSSIBLE;
+        if (paired && can_pair(lanes->phase, lanes->phase->transfers.items + i))
+            result = cut_transfer(lanes, i, true, pieces);
+        if (result == PLACE_IMPOSSIBLE) {
             pieces->count = before;
+            result = cut_transfer(lanes, i, false, pieces);
         }
-        if (!cut_transfer(lanes, i, false, pieces))
-            return false;
+        if (result != PLACE_OK)
+            return result;
     }
-    return true;
+    return PLACE_OK;
 }
 
 /* ---- placing -------------------------------------------------------------------------------- */
@@ -188,8 +202,6 @@ static int32_t ready_at(const Scheduler *s, uint32_t transfer) {
     return from;
 }
 
-typedef enum PlaceResult { PLACE_OK, PLACE_NO_MEMORY, PLACE_IMPOSSIBLE } PlaceResult;
-
 static PlaceResult place_piece(Scheduler *s, const Piece *piece, int32_t start,
                                XchgSchedule *schedule) {
     const XchgTransfer *t = s->phase->transfers.items + piece->transfer;
@@ -204,15 +216,17 @@ static PlaceResult place_piece(Scheduler *s, const Piece *piece, int32_t start,
     for (uint32_t k = 0; k < t->dest_count; k++)
         s->left[2 * s->phase->dests.items[t->first_dest + k].tile + 1] -= piece->items;
     schedule->horizon = MAX_OF(schedule->horizon, (uint32_t)completion);
-    return PLACE_OK;
+    return schedule->horizon > s->limit ? PLACE_WORSE : PLACE_OK;
 }
 
 static PlaceResult place_natural(Scheduler *s, const Pieces *pieces, XchgSchedule *schedule) {
     for (size_t i = 0; i < pieces->count; i++) {
         const Piece *piece = pieces->items + i;
         int32_t start = lanes_find(&s->lanes, piece, ready_at(s, piece->transfer));
-        if (start < 0)
+        if (start < 0) {
+            s->failed = piece->transfer;
             return PLACE_IMPOSSIBLE;
+        }
         PlaceResult result = place_piece(s, piece, start, schedule);
         if (result != PLACE_OK)
             return result;
@@ -230,6 +244,9 @@ typedef struct Waiting {
 
 /* Coarser than an event, so that pressure decides among pieces that are nearly as early. */
 #define GREEDY_STEP 8
+
+/* More pieces are not tried in the order of the busiest tiles. */
+#define BUSIEST_PIECES 4096
 
 typedef VEC(Waiting) Heap;
 
@@ -272,8 +289,7 @@ static int32_t greedy_key(const Scheduler *s, const Piece *piece, int32_t start)
     const XchgTransfer *t = s->phase->transfers.items + piece->transfer;
     int32_t latest = 0;
     for (uint32_t k = 0; k < t->dest_count; k++) {
-        uint32_t tile = s->phase->dests.items[t->first_dest + k].tile;
-        int32_t shift = lanes_source_shift(&s->lanes, t->source, tile, piece->paired);
+        int32_t shift = s->lanes.routes[t->first_dest + k].shift[piece->paired];
         latest = MAX_OF(latest, start + shift);
     }
     return latest / GREEDY_STEP;
@@ -281,7 +297,7 @@ static int32_t greedy_key(const Scheduler *s, const Piece *piece, int32_t start)
 
 /* Takes the piece out that really can start first: the top is examined again until its key holds.
  * A piece whose predecessors are open is moved behind the present horizon and looked at later. */
-static PlaceResult place_greedy(Scheduler *s, const Pieces *pieces, Heap *heap,
+static PlaceResult place_greedy(Scheduler *s, const Pieces *pieces, Order order, Heap *heap,
                                 XchgSchedule *schedule) {
     heap->count = 0;
     for (uint32_t i = 0; i < pieces->count; i++) {
@@ -298,10 +314,12 @@ static PlaceResult place_greedy(Scheduler *s, const Pieces *pieces, Heap *heap,
         if (ready < 0) {
             now.key = MAX_OF(top->key, (int32_t)schedule->horizon / GREEDY_STEP) + 1;
         } else {
-            now.start = lanes_find(&s->lanes, piece, ready);
-            if (now.start < 0)
+            now.start = lanes_find(&s->lanes, piece, MAX_OF(ready, top->start));
+            if (now.start < 0) {
+                s->failed = piece->transfer;
                 return PLACE_IMPOSSIBLE;
-            now.key = greedy_key(s, piece, now.start);
+            }
+            now.key = order == ORDER_GREEDY ? greedy_key(s, piece, now.start) : 0;
         }
         if (ready >= 0 && now.key == top->key && now.pressure == top->pressure) {
             PlaceResult result = place_piece(s, piece, now.start, schedule);
@@ -329,42 +347,39 @@ static bool meets_itself(const Lanes *lanes, const XchgTransfer *t, uint32_t ite
     return false;
 }
 
-/* Makes a piece lonely; one that meets itself is cut in two. PLACE_IMPOSSIBLE: nothing helps. */
-static PlaceResult isolate(const Lanes *lanes, Pieces *pieces, size_t index) {
+/* Makes a piece lonely; one that meets itself is cut in two. False without memory. */
+static bool isolate(const Lanes *lanes, Pieces *pieces, size_t index) {
     Piece *piece = pieces->items + index;
     const XchgTransfer *t = lanes->phase->transfers.items + piece->transfer;
     piece->lonely = true;
     if (piece->paired || !meets_itself(lanes, t, piece->items))
-        return PLACE_OK;
+        return true;
+    /* 52 items or more: both halves are too short to meet themselves, and a loopback forbids one
+     * length at most. */
     uint32_t items = piece->items, first = items / 2;
-    while (first > 0 &&
-           !(length_ok(lanes, t, first, false) && !meets_itself(lanes, t, first) &&
-             length_ok(lanes, t, items - first, false) && !meets_itself(lanes, t, items - first)))
+    while (!length_ok(lanes, t, first, false) || !length_ok(lanes, t, items - first, false))
         first--;
-    if (first == 0)
-        return PLACE_IMPOSSIBLE;
     if (!vec_reserve(pieces, 1))
-        return PLACE_NO_MEMORY;
+        return false;
     piece = pieces->items + index;
     memmove(piece + 1, piece, (pieces->count++ - index) * sizeof *piece);
     piece[0].items = first;
     piece[1].items = items - first;
     piece[1].word += first;
-    return PLACE_OK;
+    return true;
 }
 
-static PlaceResult isolate_all(const Lanes *lanes, Pieces *pieces) {
+static bool isolate_all(const Lanes *lanes, Pieces *pieces) {
     for (size_t i = 0; i < pieces->count; i++) {
-        PlaceResult result = isolate(lanes, pieces, i);
-        if (result != PLACE_OK)
-            return result;
+        if (!isolate(lanes, pieces, i))
+            return false;
     }
-    return PLACE_OK;
+    return true;
 }
 
 /* Makes those pieces lonely that have a control at `event` on `tile`; *marked: there were some. */
-static PlaceResult isolate_at(const Lanes *lanes, Pieces *pieces, const XchgSchedule *schedule,
-                              const EncodeFault *where, bool *marked) {
+static bool isolate_at(const Lanes *lanes, Pieces *pieces, const XchgSchedule *schedule,
+                       const EncodeFault *where, bool *marked) {
     const LaneTile *tile = lanes->tiles + where->tile;
     *marked = false;
     for (size_t i = 0; i < tile->recvs.count; i++) {
@@ -379,98 +394,182 @@ static PlaceResult isolate_at(const Lanes *lanes, Pieces *pieces, const XchgSche
             if (piece->transfer != m->transfer || piece->word != m->word || piece->lonely)
                 continue;
             *marked = true;
-            PlaceResult result = isolate(lanes, pieces, k);
-            if (result != PLACE_OK)
-                return result;
+            if (!isolate(lanes, pieces, k))
+                return false;
         }
     }
-    return PLACE_OK;
+    return true;
 }
 
 /* How often a schedule is repaired piece by piece before no two controls may meet at all. */
 #define MAX_REPAIRS 12
 
-static RowFault try_policy(Scheduler *s, Pieces *pieces, Order order, Heap *heap,
-                           XchgSchedule *schedule, XchgRows *rows, EncodeFault *where,
-                           bool *impossible) {
-    for (int round = 0;; round++) {
-        schedule->messages.count = 0;
-        schedule->horizon = 0;
-        start_placing(s, pieces);
-        PlaceResult result = order == ORDER_NATURAL ? place_natural(s, pieces, schedule)
-                                                    : place_greedy(s, pieces, heap, schedule);
-        *impossible = result == PLACE_IMPOSSIBLE;
-        if (result != PLACE_OK)
-            return ROW_NO_MEMORY;
-        RowFault fault = encode_rows(s->phase, s->lanes.tile_count, schedule, rows, where);
-        if (fault != ROW_ALIGNMENT || round > MAX_REPAIRS)
-            return fault;
-        bool marked = false;
-        result = round < MAX_REPAIRS ? isolate_at(&s->lanes, pieces, schedule, where, &marked)
-                                     : PLACE_OK;
-        if (result == PLACE_OK && !marked) {
+/* A schedule with its rows, or why there is none. */
+typedef struct Attempt {
+    XchgSchedule schedule;
+    XchgRows rows;
+    PlaceResult result;
+    RowFault fault; /* of the encoder, if placing went well */
+    EncodeFault where;
+} Attempt;
+
+static void attempt_free(Attempt *attempt) {
+    xchg_schedule_free(&attempt->schedule);
+    xchg_rows_free(&attempt->rows);
+}
+
+static bool attempt_good(const Attempt *attempt) {
+    return attempt->result == PLACE_OK && attempt->fault == ROW_OK;
+}
+
+static void place_all(Scheduler *s, const Pieces *pieces, Order order, Heap *heap,
+                      Attempt *attempt) {
+    XchgSchedule *schedule = &attempt->schedule;
+    schedule->messages.count = 0;
+    schedule->horizon = 0;
+    start_placing(s, pieces);
+    attempt->result = order == ORDER_NATURAL ? place_natural(s, pieces, schedule)
+                                             : place_greedy(s, pieces, order, heap, schedule);
+    if (attempt->result == PLACE_OK)
+        attempt->fault =
+            encode_rows(s->phase, s->lanes.tile_count, schedule, &attempt->rows, &attempt->where);
+    if (attempt->fault == ROW_NO_MEMORY)
+        attempt->result = PLACE_NO_MEMORY;
+}
+
+static void try_policy(Scheduler *s, Pieces *pieces, Order order, bool paired, Heap *heap,
+                       Attempt *attempt) {
+    *attempt = (Attempt){.schedule.policy = policy_names[order][paired]};
+    attempt->result = cut_phase(&s->lanes, paired, pieces);
+    if (attempt->result == PLACE_OK && order == ORDER_BUSIEST && pieces->count > BUSIEST_PIECES)
+        attempt->result = PLACE_WORSE;
+    if (attempt->result == PLACE_OK)
+        place_all(s, pieces, order, heap, attempt);
+    for (int round = 0; round <= MAX_REPAIRS; round++) {
+        if (attempt->result != PLACE_OK || attempt->fault != ROW_ALIGNMENT)
+            return;
+        bool marked = false, ok = true;
+        if (round < MAX_REPAIRS)
+            ok = isolate_at(&s->lanes, pieces, &attempt->schedule, &attempt->where, &marked);
+        if (ok && !marked) {
             round = MAX_REPAIRS;
-            result = isolate_all(&s->lanes, pieces);
+            ok = isolate_all(&s->lanes, pieces);
         }
-        if (result != PLACE_OK)
-            return result == PLACE_NO_MEMORY ? ROW_NO_MEMORY : ROW_ALIGNMENT;
+        if (ok)
+            place_all(s, pieces, order, heap, attempt);
+        else
+            attempt->result = PLACE_NO_MEMORY;
     }
 }
 
-typedef struct Best {
-    XchgSchedule schedule;
-    XchgRows rows;
-    bool found;
-} Best;
-
-static bool better(const Best *best, const XchgSchedule *schedule, const XchgRows *rows) {
-    if (!best->found || schedule->horizon != best->schedule.horizon)
-        return !best->found || schedule->horizon < best->schedule.horizon;
-    return rows->max_bytes < best->rows.max_bytes;
+/* Rows that fit come first, then the shorter schedule, then shorter rows. */
+static bool better(const Attempt *a, const Attempt *b, uint32_t max_row_bytes) {
+    if (!attempt_good(a) || !attempt_good(b))
+        return attempt_good(a);
+    bool fits = a->rows.max_bytes <= max_row_bytes;
+    if (fits != (b->rows.max_bytes <= max_row_bytes))
+        return fits;
+    if (a->schedule.horizon != b->schedule.horizon)
+        return a->schedule.horizon < b->schedule.horizon;
+    return a->rows.max_bytes < b->rows.max_bytes;
 }
 
-static Status impossible_error(const XchgPhase *phase, Diag *diag) {
-    DiagPlace place = {.tile = -1, .object = phase->name};
+/* No schedule of 32-bit items is shorter: each tile must receive all its words, the first not
+ * before event 1, and send all its words, the last of which are some time on their way. */
+static uint32_t least_horizon(const Scheduler *s) {
+    const XchgPhase *phase = s->phase;
+    uint32_t tile_count = s->lanes.tile_count;
+    int64_t *sent = mem_alloc(tile_count, 4 * sizeof *sent); /* words, start, way; received */
+    int64_t least = 0;
+    for (uint32_t i = 0; sent && i < phase->transfers.count; i++) {
+        const XchgTransfer *t = phase->transfers.items + i;
+        int64_t *from = sent + 4 * t->source, start = 0, way = 0;
+        for (uint32_t k = t->first_dest; k < t->first_dest + t->dest_count; k++) {
+            const LaneTile *tile = s->lanes.tiles + phase->dests.items[k].tile;
+            int32_t shift = s->lanes.routes[k].shift[0];
+            int32_t after = CHIP_EXCHANGE_RECEIVE_PIPE + tile->row2 + CHIP_EXCHANGE_TAIL_GUARD;
+            int64_t *received = sent + 4 * phase->dests.items[k].tile + 3;
+            *received += t->words;
+            least = MAX_OF(least, 1 + *received + after);
+            start = MAX_OF(start, 1 - shift);
+            way = MAX_OF(way, shift + after);
+        }
+        from[1] = from[0] == 0 ? start : MIN_OF(from[1], start);
+        from[2] = from[0] == 0 ? way : MIN_OF(from[2], way);
+        from[0] += t->words;
+    }
+    for (uint32_t i = 0; sent && i < tile_count; i++)
+        least = MAX_OF(least, sent[4 * i] + sent[4 * i + 1] + sent[4 * i + 2]);
+    mem_free(sent);
+    return (uint32_t)MIN_OF(least, UINT32_MAX);
+}
+
+static bool any_pairs(const XchgPhase *phase) {
+    for (size_t i = 0; i < phase->transfers.count; i++) {
+        if (can_pair(phase, phase->transfers.items + i))
+            return true;
+    }
+    return false;
+}
+
+/* The best of all orders and widths; if there is none, one that failed. */
+static void run_policies(Scheduler *s, const XchgOptions *options, Attempt *best) {
+    Pieces pieces = {0};
+    Heap heap = {0};
+    uint32_t max_row_bytes = options->max_row_bytes ? options->max_row_bytes : UINT32_MAX;
+    uint32_t least = least_horizon(s);
+    *best = (Attempt){.result = PLACE_WORSE};
+    bool pairs = !options->no_pairing && any_pairs(s->phase);
+    for (int n = pairs ? 0 : ORDER_COUNT; n < 2 * ORDER_COUNT; n++) {
+        bool paired = n < ORDER_COUNT;
+        if (!paired && s->limit <= least)
+            break;
+        Attempt attempt;
+        try_policy(s, &pieces, (Order)(n % ORDER_COUNT), paired, &heap, &attempt);
+        if (attempt.result == PLACE_NO_MEMORY || !attempt_good(best) ||
+            better(&attempt, best, max_row_bytes)) {
+            attempt_free(best);
+            *best = attempt;
+        } else {
+            attempt_free(&attempt);
+        }
+        if (best->result == PLACE_NO_MEMORY)
+            break;
+        if (attempt_good(best) && best->rows.max_bytes <= max_row_bytes)
+            s->limit = best->schedule.horizon;
+    }
+    vec_free(&pieces);
+    vec_free(&heap);
+}
+
+static Status report_failure(const Scheduler *s, const Attempt *attempt, Diag *diag) {
+    if (attempt->result == PLACE_NO_MEMORY)
+        return diag_error(diag, ERR_NO_MEMORY, DIAG_NOWHERE, "no memory for a schedule");
+    if (attempt->result == PLACE_OK)
+        return encode_report(s->phase, attempt->fault, &attempt->where, diag);
+    const XchgTransfer *t = s->phase->transfers.items + s->failed;
+    DiagPlace place = {.tile = (int32_t)t->source, .object = s->phase->name};
     diag_error(diag, ERR_XCHG_ELEMENT, place,
-               "a tile receives its own message into a memory element that it sends from");
+               "transfer %u: the tile receives its own %u words into a memory element that it "
+               "sends them from (0x%x)",
+               s->failed, t->words, t->address);
     diag_fix(diag, "place the source and the destination in different memory elements");
     return ERR_XCHG_ELEMENT;
 }
 
-static Status run_policies(Scheduler *s, const XchgOptions *options, Best *best, Diag *diag) {
-    Pieces pieces = {0};
-    Heap heap = {0};
-    EncodeFault where = {0};
-    RowFault fault = ROW_OK;
-    bool impossible = false;
-    uint64_t bound = xchg_phase_bound(s->phase, s->lanes.tile_count);
-    for (int paired = options->no_pairing ? 0 : 1; paired >= 0; paired--) {
-        /* No schedule of 32-bit items can be shorter than the bound. */
-        if (best->found && best->schedule.horizon <= bound)
-            break;
-        for (int order = 0; order < ORDER_COUNT; order++) {
-            XchgSchedule schedule = {.policy = policy_names[order][paired]};
-            XchgRows rows = {0};
-            fault = ROW_NO_MEMORY;
-            if (cut_phase(&s->lanes, paired, &pieces))
-                fault = try_policy(s, &pieces, (Order)order, &heap, &schedule, &rows, &where,
-                                   &impossible);
-            if (fault == ROW_OK && better(best, &schedule, &rows)) {
-                xchg_schedule_free(&best->schedule);
-                xchg_rows_free(&best->rows);
-                *best = (Best){schedule, rows, true};
-            } else {
-                xchg_schedule_free(&schedule);
-                xchg_rows_free(&rows);
-            }
-        }
-    }
-    vec_free(&pieces);
-    vec_free(&heap);
-    if (best->found)
+static Status check_row_bytes(const XchgPhase *phase, const XchgOptions *options,
+                              const XchgRows *rows, Diag *diag) {
+    if (options->max_row_bytes == 0 || rows->max_bytes <= options->max_row_bytes)
         return STATUS_OK;
-    return impossible ? impossible_error(s->phase, diag)
-                      : encode_report(s->phase, fault, &where, diag);
+    size_t longest = 0;
+    for (size_t i = 0; i < rows->rows.count; i++) {
+        if (rows->rows.items[i].word_count > rows->rows.items[longest].word_count)
+            longest = i;
+    }
+    DiagPlace place = {.tile = (int32_t)rows->rows.items[longest].tile, .object = phase->name};
+    return diag_error(diag, ERR_XCHG_ROW_BYTES, place,
+                      "the row takes %u bytes, %u are allowed: %u over", rows->max_bytes,
+                      options->max_row_bytes, rows->max_bytes - options->max_row_bytes);
 }
 
 Status xchg_schedule(const XchgPhase *phase, uint32_t tile_count, const XchgOptions *options,
@@ -481,22 +580,14 @@ Status xchg_schedule(const XchgPhase *phase, uint32_t tile_count, const XchgOpti
     if (status != STATUS_OK)
         return status;
     Scheduler s;
-    Best best = {0};
-    if (!scheduler_init(&s, phase, tile_count))
-        status = diag_error(diag, ERR_NO_MEMORY, DIAG_NOWHERE, "no memory for a schedule");
-    else
-        status = run_policies(&s, options, &best, diag);
+    Attempt best = {.result = PLACE_NO_MEMORY};
+    if (scheduler_init(&s, phase, tile_count))
+        run_policies(&s, options, &best);
+    status = attempt_good(&best) ? check_row_bytes(phase, options, &best.rows, diag)
+                                 : report_failure(&s, &best, diag);
     scheduler_free(&s);
-    if (status == STATUS_OK && options->max_row_bytes &&
-        best.rows.max_bytes > options->max_row_bytes) {
-        DiagPlace place = {.tile = -1, .object = phase->name};
-        status = diag_error(diag, ERR_XCHG_ROW_BYTES, place,
-                            "the longest row takes %u bytes, %u are allowed", best.rows.max_bytes,
-                            options->max_row_bytes);
-    }
     if (status != STATUS_OK) {
-        xchg_schedule_free(&best.schedule);
-        xchg_rows_free(&best.rows);
+        attempt_free(&best);
         return status;
     }
     *schedule = best.schedule;

@@ -105,9 +105,11 @@ static Status decode_rows(Verifier *v, const XchgRows *rows) {
         VerifyTile *tile = v->tiles + row->tile;
         tile->row = row;
         uint32_t index = 0;
-        if (!row_decode(rows->words.items + row->first_word, row->word_count, &tile->program,
-                        &index) ||
-            index != row->word_count)
+        RowFault fault = row_decode(rows->words.items + row->first_word, row->word_count,
+                                    &tile->program, &index);
+        if (fault == ROW_NO_MEMORY)
+            return no_memory(v);
+        if (fault != ROW_OK || index != row->word_count)
             return VIOLATION(v, row->tile, 0, "word %u of the row cannot stand there", index);
         if (!list_formats(tile))
             return no_memory(v);

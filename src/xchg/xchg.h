@@ -42,7 +42,8 @@ Status xchg_phase_add(XchgPhase *phase, uint32_t source, uint32_t address, uint3
 void xchg_phase_free(XchgPhase *phase);
 
 /* Endpoint bound in words: max over tiles of the words received and of the words sent, every word
- * counted whole, a multicast once at its sender. A paired schedule may beat it. */
+ * counted whole, a multicast once at its sender. A paired schedule may beat it. 0 without memory.
+ */
 uint64_t xchg_phase_bound(const XchgPhase *phase, uint32_t tile_count);
 
 /* One scheduled piece of a transfer. */
@@ -64,7 +65,7 @@ void xchg_schedule_free(XchgSchedule *schedule);
 
 typedef struct XchgOptions {
     bool no_pairing;        /* ordinary 32-bit sends only */
-    uint32_t max_row_bytes; /* 0: no limit; else ERR_XCHG_ROW_BYTES when a row is longer */
+    uint32_t max_row_bytes; /* 0: no limit; else ERR_XCHG_ROW_BYTES when no schedule keeps it */
 } XchgOptions;
 
 /* The row of one tile: words as stored, the first at an 8-byte aligned address. */
@@ -83,9 +84,10 @@ typedef struct XchgRows {
 
 void xchg_rows_free(XchgRows *rows);
 
-/* Finds a short legal schedule and encodes it. Deterministic. Errors: addresses not word aligned,
- * a transfer to its own tile alone, destinations that overlap in one transfer, a tile out of
- * range, no memory, rows too long. */
+/* Finds a short legal schedule and encodes it. Deterministic. Errors: ERR_XCHG_TRANSFER (not in
+ * memory, not word aligned, a tile out of range or named twice, a destination over its source),
+ * ERR_XCHG_LOOPBACK (to its own tile alone), ERR_XCHG_ELEMENT (to its own tile within one memory
+ * element), ERR_XCHG_ROW_BYTES, ERR_XCHG_ENCODE, ERR_NO_MEMORY. */
 Status xchg_schedule(const XchgPhase *phase, uint32_t tile_count, const XchgOptions *options,
                      XchgSchedule *schedule, XchgRows *rows, Diag *diag);
 

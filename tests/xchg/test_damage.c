@@ -105,7 +105,8 @@ static void decode(const Scene *s, size_t index, RowProgram *program) {
     const XchgRow *row = s->rows.rows.items + index;
     uint32_t word;
     *program = (RowProgram){0};
-    assert_true(row_decode(s->rows.words.items + row->first_word, row->word_count, program, &word));
+    assert_int_equal(
+        row_decode(s->rows.words.items + row->first_word, row->word_count, program, &word), ROW_OK);
 }
 
 static int compare_controls(const void *a, const void *b) {

@@ -206,7 +206,7 @@ static void assert_round_trip(const RowProgram *program) {
     if (fault == ROW_OK) {
         RowProgram back = {0};
         uint32_t index;
-        assert_true(row_decode(words.items, (uint32_t)words.count, &back, &index));
+        assert_int_equal(row_decode(words.items, (uint32_t)words.count, &back, &index), ROW_OK);
         assert_int_equal(back.horizon, program->horizon);
         assert_int_equal(back.sends.count, program->sends.count);
         assert_int_equal(back.controls.count, program->controls.count);
@@ -272,7 +272,7 @@ static void test_decoder_refuses(void **state) {
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         RowProgram p = {0};
         uint32_t index;
-        assert_false(row_decode(bad[i], 3, &p, &index));
+        assert_int_equal(row_decode(bad[i], 3, &p, &index), ROW_WORD);
         row_program_free(&p);
     }
 }
