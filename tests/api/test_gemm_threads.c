@@ -13,6 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { FEW_ROUNDS = 9 };
+#else
+enum { FEW_ROUNDS = 30 };
+#endif
+
 typedef struct Case {
     uint32_t rows, inner, columns, tiles;
     bool f8;
@@ -143,7 +149,7 @@ static void test_random_products(void **state) {
     uint64_t seed = 20260;
     print_message("seed %llu\n", (unsigned long long)seed);
     Random random = random_seed(seed);
-    int rounds = getenv("TW_TEST_ALL") ? 300 : 24, compiled = 0, forced_count = 0;
+    int rounds = getenv("TW_TEST_ALL") ? 300 : FEW_ROUNDS, compiled = 0, forced_count = 0;
     TwContext *context = tw_open(2);
     for (int round = 0; round < rounds; round++) {
         Case c = pick_case(&random, round);
