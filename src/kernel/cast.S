@@ -3,20 +3,22 @@
 // Operands   output  F143, 8-byte aligned
 //            source  F16, 8-byte aligned, does not overlap output; FAST: in interleaved memory, in
 //            other memory elements than output
-// Over-read  none; with a tail up to 14 bytes of source, and the rest of output's last word, which
-//            is stored back
+// Over-read  none; STREAM: 32 bytes of source; TAIL: up to 14 bytes of source, and the rest of
+//            output's last word, which is stored back
 // ABI        $m2 output, $m3 source, $m4 scale exponent, then
 //            linear  $m5 share of the vectors of 8 values; TAIL: $m6 vectors | values after them << 16
 //            panels  $m5 share of the rows or panel pairs, $m6 bytes of an output panel, $m7 rows of
 //                    a worker | panel pairs in a group << 16 (rows less 1 if FAST, pairs less 1 if
 //                    not ODD), ODD: $m8 groups less 1; ROW_MAJOR: $m8 bytes from row to row of
-//                    source, $m9 step from a row's second vector to the next row, as below
+//                    source, $m9 step from a row's second vector to the next row, as below;
+//                    STREAM: $m8 packed strides, as below
 //            $m10 return, $m11 stack (32 bytes below it)
 // Numerics   f16v8tof8 with $FP_SCL = -scale, overflow to +-240, infinities and NaNs to 0x80
 //
 // Symbols    LINEAR 0 or 1
 //            linear  LOOP 0 no whole vector, 1 plain, 2 FAST (two vectors a worker at least); TAIL
-//            panels  FAST, ODD (panels in a group), ROW_MAJOR, BY_PAIRS 0 or 1
+//            panels  FAST, ODD (panels in a group), ROW_MAJOR, BY_PAIRS 0 or 1; STREAM 1 if FAST and
+//                    BY_PAIRS and not ROW_MAJOR, at most 129 rows
 //            NFMT_F143, TEXCH_SYNCZONE_LOCAL as in the SDK's headers
 //
 // Work split. A share is n | total - n << 16: worker w takes n units (vectors, rows or pairs of
@@ -29,7 +31,9 @@
 //
 // Panels. A row of a source panel (32 bytes, two vectors) fills half a row of an output panel. A
 // worker does one source panel after the other: its rows, to every other 16 bytes of output. After
-// the last panel of an odd group the other halves of its rows are filled with zeros.
+// the last panel of an odd group the other halves of its rows are filled with zeros. A run of whole
+// pairs is one piece of memory in source and in output (STREAM): the pipeline never drains, and only
+// the store pointer jumps, from the end of a panel's first halves to its second ones.
 
     .macro MAIN instruction:vararg
     { \instruction
@@ -157,6 +161,35 @@
     .else
     MAIN ldz16 $m5, $mvertex_base, $mzero, 9
     .endif
+
+    .if STREAM
+// $m2:3 packed pointers, $m10 strides in units of 8 bytes: 2, 3, from the last first half of a panel
+// to its first second half
+    .macro VECTOR store
+    { ld2xst64pace $a0:3, $a4:5, $m2:3+=, $m10, 0b0101 + 16 * \store
+      f16v8tof8 $a4:5, $a0:3 }
+    .endm
+
+    .macro HALF store
+    MAIN rpt $m4, 1
+    VECTOR 0
+    VECTOR 2
+    VECTOR 0
+    VECTOR \store
+    .endm
+
+    MAIN ld32 $m10, $mvertex_base, $mzero, 5
+    MAIN add $m7, $m6, 8
+    MAIN tapack $m2:3, $m6, $m7, $m8
+    MAIN ld2x64pace $a0:1, $a2:3, $m2:3+=, $m10, 0b0101
+    { ld2x64pace $a0:1, $a2:3, $m2:3+=, $m10, 0b0101
+      f16v8tof8 $a4:5, $a0:3 }
+.Lpair:
+    HALF 3
+    HALF 0
+    MAIN brnzdec $m5, .Lpair
+    MAIN exitz $mzero
+    .else
 
     .if FAST
 // $m2:3 packed pointers, $m7 = $m6 + 8, $m10 strides in units of 8 bytes: 2, 3, from the second
@@ -308,6 +341,7 @@
     MAIN exitz $mzero
     .endif
     .endif
+    .endif
 
     .supervisor
     .globl kernel
@@ -331,7 +365,7 @@ kernel:
     st32 $m5, $m0, $mzero, 2
     st32 $m6, $m0, $mzero, 3
     st32 $m7, $m0, $mzero, 4
-    .if ODD | ROW_MAJOR
+    .if ODD | ROW_MAJOR | STREAM
     st32 $m8, $m0, $mzero, 5
     .endif
     .if ROW_MAJOR

@@ -41,9 +41,12 @@ uint64_t kernel_cast_source_bytes(const KernelCast *cast) {
 static Status check_panels(const KernelCast *cast, Diag *diag) {
     if (cast->rows == 0 || cast->panels == 0 || cast->groups == 0)
         return check_operand_bytes("cast", "source", 0, diag);
-    if (cast->rows > OPERAND_BYTES_MOST / ROW_BYTES || cast->panels > OPERAND_BYTES_MOST ||
-        cast->groups > OPERAND_BYTES_MOST / ROW_BYTES)
-        return check_operand_bytes("cast", "source", UINT32_MAX, diag);
+    const uint32_t most = OPERAND_BYTES_MOST / ROW_BYTES;
+    if (cast->rows > most || cast->panels > most || cast->groups > most)
+        return diag_error(diag, ERR_KERNEL_SHAPE, DIAG_NOWHERE,
+                          "a cast kernel of %" PRIu32 " rows, %" PRIu32 " panels and %" PRIu32
+                          " groups; at most %" PRIu32 " of each are possible",
+                          cast->rows, cast->panels, cast->groups, most);
     if (cast->order == CAST_ROWS &&
         (cast->groups != 1 || cast->pitch % 4 || cast->pitch / PANEL_COLUMNS < cast->panels))
         return diag_error(diag, ERR_KERNEL_SHAPE, DIAG_NOWHERE,
@@ -72,6 +75,7 @@ typedef struct Body {
     LinearLoop loop;             /* linear */
     uint32_t vectors, tail;      /* linear: whole vectors, values after them */
     bool fast, odd, rows, pairs; /* panels: rows: row-major source; pairs: split by panel pairs */
+    bool stream;                 /* panels: see cast.S */
     uint32_t group_pairs;        /* panels: pairs of source panels in a group */
     uint32_t groups;             /* panels */
 } Body;
@@ -89,6 +93,8 @@ static uint64_t panel_bundles(const KernelCast *cast, const Body *body) {
     uint64_t pairs = body->pairs ? run_length(body->group_pairs) : body->group_pairs;
     uint64_t half = body->fast ? 2 * rows + 4 : 6 * rows + 1, move = body->fast ? 3 : 2;
     uint64_t sum = 14 + (body->pairs ? 1 : body->rows ? 2 : 0);
+    if (body->stream)
+        return sum + 6 + pairs * (4 * rows + 3);
     sum += body->fast ? 3 : body->rows ? 8 : 5;
     if (!body->odd)
         return sum + 1 + pairs * (2 * half + move + 1) + (pairs - 1) * move + 1;
@@ -99,6 +105,11 @@ static uint64_t panel_bundles(const KernelCast *cast, const Body *body) {
     if (body->rows)
         return sum + group + 1;
     return sum + 1 + body->groups * (group + 1) + (body->groups - 1) * (body->fast ? 4 : 2) + 1;
+}
+
+/* From an output panel's last first half to its first second half, in units of 8 bytes. */
+static int64_t stream_jump(const KernelCast *cast) {
+    return 5 - 4 * (int64_t)cast->rows;
 }
 
 static Body panel_body(const KernelCast *cast) {
@@ -115,6 +126,9 @@ static Body panel_body(const KernelCast *cast) {
     body.groups = 1;
     Body other = body;
     other.pairs = true;
+    other.stream = body.fast && !body.rows;
+    if (other.stream && stream_jump(cast) < -STRIDE_MOST)
+        return body;
     return panel_bundles(cast, &other) < panel_bundles(cast, &body) ? other : body;
 }
 
@@ -140,7 +154,9 @@ static void cast_interface(const KernelSpec *spec, KernelInterface *result) {
         (KernelOperand){.name = "source",
                         .bytes = (uint32_t)kernel_cast_source_bytes(cast),
                         .alignment = 8,
-                        .tail = linear && body.tail ? 2 * (VECTOR - body.tail) : 0,
+                        .tail = body.tail     ? 2 * (VECTOR - body.tail)
+                                : body.stream ? ROW_BYTES
+                                              : 0,
                         .memory_class = cast->fast ? MEMORY_INTERLEAVED : MEMORY_STANDARD,
                         .read = true,
                         .apart = cast->fast ? 1u << OUTPUT : 0};
@@ -157,8 +173,8 @@ static void cast_interface(const KernelSpec *spec, KernelInterface *result) {
         scalars[count++] = "share";
         scalars[count++] = "output panel";
         scalars[count++] = "counts";
-        if (body.odd || body.rows)
-            scalars[count++] = body.rows ? "source row" : "groups";
+        if (body.odd || body.rows || body.stream)
+            scalars[count++] = body.rows ? "source row" : body.odd ? "groups" : "strides";
         if (body.rows)
             scalars[count++] = "source step";
     }
@@ -185,6 +201,8 @@ static void cast_scalars(const KernelSpec *spec, int32_t scalars[]) {
         scalars[5] = body.fast ? 2 | 3 << 10 | (row - 2) << 20 : row - 3;
     } else if (body.odd) {
         scalars[4] = (int32_t)body.groups - 1;
+    } else if (body.stream) {
+        scalars[4] = 2 | 3 << 10 | (int32_t)(stream_jump(cast) & 0x3FF) << 20;
     }
 }
 
@@ -207,7 +225,7 @@ static uint64_t cast_cycles(const KernelSpec *spec, unsigned start) {
     for (uint32_t w = 0; w < WORKERS; w++)
         bundles[w] = linear ? linear_bundles(&body, w) : panels;
     unsigned stores = linear ? (unsigned)(body.loop > 0) + (body.tail > 0)
-                             : 3u + (body.odd || body.rows) + body.rows;
+                             : 3u + (body.odd || body.rows || body.stream) + body.rows;
     return launch_cycles(start, 9 + stores, bundles);
 }
 
@@ -255,6 +273,7 @@ static void cast_defines(const KernelSpec *spec, KernelSource *source) {
     source_define(source, "ODD", body.odd);
     source_define(source, "ROW_MAJOR", body.rows);
     source_define(source, "BY_PAIRS", body.pairs);
+    source_define(source, "STREAM", body.stream);
     source_define(source, "NFMT_F143", NFMT_F143);
     source_define(source, "TEXCH_SYNCZONE_LOCAL", CHIP_SYNC_LOCAL);
 }

@@ -356,7 +356,8 @@ static inline uint64_t rig_sampled_cycles(const KernelSpec *spec, Random *random
     return cycles;
 }
 
-/* Prints our cycles beside a published or wanted figure, and demands that they are not more. */
+/* Prints our cycles beside a published figure (0: there is none), and demands that they are not
+ * more than `most`. */
 static inline void rig_compare(const KernelSpec *spec, Random *random, const char *shape,
                                uint64_t published, uint64_t most) {
     uint64_t cycles = rig_sampled_cycles(spec, random);

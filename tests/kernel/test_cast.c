@@ -142,7 +142,8 @@ static void tall_and_wide(void **state) {
     const KernelSpec specs[] = {
         panels(700, 3, 1, true),       panels(153, 4, 1, true),      panels(2000, 2, 1, false),
         row_major(30, 4, 2052, true),  row_major(30, 4, 2056, true), row_major(30, 5, 3000, false),
-        row_major(3, 128, 2052, true), panels(1, 800, 1, true),      panels(16, 35, 5, true)};
+        row_major(3, 128, 2052, true), panels(1, 800, 1, true),      panels(16, 35, 5, true),
+        panels(129, 12, 1, true),      panels(130, 12, 1, true)};
     for (size_t i = 0; i < COUNT_OF(specs); i++)
         check(&specs[i], &random);
 }
@@ -319,10 +320,10 @@ static void published(void **state) {
         {linear(8320, false), 4638, 4000, "cast 8,320 linear, plain"},
         {panels(184, 6, 1, true), 6762, 5000, "cast 184 x 96 panels"},
         {panels(184, 6, 1, false), 8172, 8000, "cast 184 x 96 panels, plain"},
-        {panels(65, 8, 1, true), 4794, 2500, "cast 65 x 128 panels"},
+        {panels(65, 8, 1, true), 4794, 1800, "cast 65 x 128 panels"},
         {panels(65, 8, 1, false), 4794, 4300, "cast 65 x 128 panels, plain"},
-        {row_major(65, 8, 128, true), 4794, 2500, "cast 65 x 128 row-major"},
-        {panels(16, 34, 1, true), 4794, 2500, "cast 16 x 544 right panels"},
+        {row_major(65, 8, 128, true), 0, 1800, "cast 65 x 128 row-major"},
+        {panels(16, 34, 1, true), 0, 1500, "cast 16 x 544 right panels"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++)
         rig_compare(&cases[i].spec, &random, cases[i].shape, cases[i].published, cases[i].most);
