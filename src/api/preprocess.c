@@ -10,8 +10,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
 typedef VEC(char) Text;
 typedef VEC(char *) Arguments;
 

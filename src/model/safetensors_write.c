@@ -58,8 +58,8 @@ static void print_entry(const SafeTensor *tensor, uint64_t begin, FILE *out) {
     fprintf(out, ":{\"dtype\":\"%s\",\"shape\":[", dtype_name(tensor->dtype));
     for (uint32_t axis = 0; axis < tensor->rank; axis++)
         fprintf(out, "%s%llu", axis ? "," : "", (unsigned long long)tensor->dims[axis]);
-    fprintf(out, "],\"data_offsets\":[%llu,%llu]}", (unsigned long long)begin,
-            (unsigned long long)(begin + tensor->bytes));
+    unsigned long long first = begin, end = begin + tensor->bytes;
+    fprintf(out, "],\"data_offsets\":[%llu,%llu]}", first, end);
 }
 
 /* The JSON text, padded with blanks to a multiple of 8 bytes. NULL without memory; free(). */

@@ -6,28 +6,16 @@
 #include "model/safetensors.h"
 #include "num/f16.h"
 
+#include "pack/folder.h"
+
 #include <math.h>
-
-static char folder[] = "/tmp/tilework-cli-XXXXXX";
-
-static int make_folder(void **state) {
-    (void)state;
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state) {
-    (void)state;
-    char line[64];
-    snprintf(line, sizeof line, "rm -rf %s", folder);
-    return system(line);
-}
 
 /* A command line in which every '@' stands for the folder. Valid until the next call. */
 static const char *at(const char *line) {
     static char text[2000];
     char *out = text;
     for (; *line; line++) {
-        assert_true(out + sizeof folder + 2 < text + sizeof text);
+        assert_true(out + strlen(folder) + 2 < text + sizeof text);
         if (*line == '@')
             out += sprintf(out, "%s/", folder);
         else
@@ -321,5 +309,5 @@ int main(void) {
         cmocka_unit_test(test_dumps),
         cmocka_unit_test(test_assembler),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, folder_create, folder_remove);
 }

@@ -7,34 +7,21 @@
 #include "model/safetensors.h"
 #include "num/f8.h"
 
+#include "pack/folder.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static char folder[] = "/tmp/tilework-model-XXXXXX";
 static const Precision f16 = {.kind = PRECISION_F16};
 static const Precision f32 = {.kind = PRECISION_F32};
 
-static int make_folder(void **state) {
-    (void)state;
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state) {
-    (void)state;
-    char command[64];
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    return system(command);
-}
-
 /* A path in the folder; valid until four more were made. */
-static const char *in_folder(const char *name) {
-    static char paths[4][128];
+static const char *file(const char *name) {
+    static char paths[4][300];
     static int next;
-    char *path = paths[next++ % 4];
-    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
-    return path;
+    return in_folder(name, paths[next++ % 4]);
 }
 
 /* Writes a SafeTensors file of one float32 tensor 0, 1, 2, … */
@@ -57,14 +44,14 @@ static void test_places(void **state) {
     (void)state;
     const Shape shape = {2, {2, 3}};
     uint16_t codes[6];
-    const char *path = in_folder("a.safetensors");
+    const char *path = file("a.safetensors");
     write_counting(path, "x", 2, 3);
     assert_int_equal(model_read(path, "x", &shape, f16, codes, NULL, NULL), STATUS_OK);
     assert_int_equal(codes[5], 0x4500); /* 5 */
     assert_int_equal(model_read(path, "y", &shape, f16, codes, NULL, NULL), ERR_MODEL_TENSOR);
-    assert_int_equal(model_read(in_folder("a.safetensors:x"), "y", &shape, f16, codes, NULL, NULL),
+    assert_int_equal(model_read(file("a.safetensors:x"), "y", &shape, f16, codes, NULL, NULL),
                      STATUS_OK);
-    assert_int_equal(model_read(in_folder("a.safetensors:z"), "x", &shape, f16, codes, NULL, NULL),
+    assert_int_equal(model_read(file("a.safetensors:z"), "x", &shape, f16, codes, NULL, NULL),
                      ERR_MODEL_TENSOR);
     static const char *const bad[] = {"a.bin", "a", "", ".npy", "a.npy:x", "a.safetensors.gz"};
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
@@ -78,7 +65,7 @@ static void test_shapes(void **state) {
     (void)state;
     const Shape swapped = {2, {3, 2}}, flat = {1, {6}}, right = {2, {2, 3}};
     float codes[6];
-    const char *path = in_folder("s.safetensors");
+    const char *path = file("s.safetensors");
     write_counting(path, "x", 2, 3);
     Diag diag = {0};
     assert_int_equal(model_read(path, "x", &swapped, f32, codes, NULL, &diag), ERR_MODEL_SHAPE);
@@ -103,7 +90,7 @@ static void test_types(void **state) {
                          .dims = dims,
                          .bytes = 8,
                          .data = (const uint8_t *)numbers};
-    const char *path = in_folder("i.safetensors");
+    const char *path = file("i.safetensors");
     assert_int_equal(safetensors_write(path, &tensor, 1, NULL, 0, NULL), STATUS_OK);
     Diag diag = {0};
     assert_int_equal(model_read(path, "i", &shape, f32, codes, NULL, &diag), ERR_MODEL_DTYPE);
@@ -118,7 +105,7 @@ static void test_clipping_warns(void **state) {
     uint8_t codes[4];
     EncodeStats stats;
     Diag diag = {0};
-    const char *path = in_folder("c.npy");
+    const char *path = file("c.npy");
     assert_int_equal(npy_write(path, DTYPE_F32, &shape, values, NULL), STATUS_OK);
     assert_int_equal(
         model_read(path, "x", &shape, (Precision){PRECISION_F8F143, -4}, codes, &stats, &diag),
@@ -141,7 +128,7 @@ static void test_write(void **state) {
     const uint16_t halves[] = {0x3C00, 0x8000, 0x0001, 0x7C00};
     const uint8_t bytes[] = {0x40, 0x00, 0x80, 0xFF};
     uint16_t back[4];
-    const char *npy_path = in_folder("w.npy"), *path = in_folder("w.safetensors:y");
+    const char *npy_path = file("w.npy"), *path = file("w.safetensors:y");
     assert_int_equal(model_write(npy_path, "x", &shape, f16, halves, NULL), STATUS_OK);
     Npy npy;
     assert_int_equal(npy_open(npy_path, &npy, NULL), STATUS_OK);
@@ -201,7 +188,7 @@ static void expect_bind(const Graph *graph, const char *first, const char *secon
 static void test_bind(void **state) {
     (void)state;
     Graph *graph = two_products();
-    const char *w1 = in_folder("w1.safetensors"), *w2 = in_folder("w2.safetensors");
+    const char *w1 = file("w1.safetensors"), *w2 = file("w2.safetensors");
     write_counting(w1, "w1", 3, 5);
     write_counting(w2, "w2", 2, 5);
     expect_bind(graph, w1, w2, STATUS_OK);
@@ -211,7 +198,7 @@ static void test_bind(void **state) {
     expect_bind(graph, w1, w1, ERR_MODEL_TWICE);
     expect_bind(graph, w1, "nowhere.safetensors", ERR_FILE_OPEN);
     expect_bind(graph, w1, "nowhere.npy", ERR_MODEL_PLACE);
-    char named[160];
+    char named[340];
     snprintf(named, sizeof named, "w2=%s", w2);
     expect_bind(graph, w1, named, STATUS_OK);
     expect_bind(graph, named, w2, ERR_MODEL_TWICE);
@@ -246,10 +233,10 @@ static void test_generate(void **state) {
 static void test_without_memory(void **state) {
     (void)state;
     Graph *graph = two_products();
-    const char *w1 = in_folder("m1.safetensors"), *w2 = in_folder("m2.safetensors");
+    const char *w1 = file("m1.safetensors"), *w2 = file("m2.safetensors");
     write_counting(w1, "w1", 3, 5);
     write_counting(w2, "w2", 2, 5);
-    char named[160];
+    char named[340];
     snprintf(named, sizeof named, "w2=%s", w2);
     const char *places[] = {w1, named};
     Status status = ERR_NO_MEMORY;
@@ -286,5 +273,5 @@ int main(void) {
         cmocka_unit_test(test_write),    cmocka_unit_test(test_bind),
         cmocka_unit_test(test_generate), cmocka_unit_test(test_without_memory),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, folder_create, folder_remove);
 }
