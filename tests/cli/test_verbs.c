@@ -26,7 +26,7 @@ static const char *at(const char *line) {
 }
 
 static void write_file(const char *name, const char *text) {
-    char path[200];
+    char path[300];
     snprintf(path, sizeof path, "%s/%s", folder, name);
     FILE *out = fopen(path, "w");
     assert_non_null(out);
@@ -108,7 +108,7 @@ static void test_bench_text(void **state) {
 static void test_bench_is_deterministic(void **state) {
     (void)state;
     static const char *const threads[] = {"1", "2", "7"};
-    char digest[40] = "", line[200];
+    char digest[40] = "", line[500];
     double cycles = 0;
     for (size_t i = 0; i < COUNT_OF(threads); i++) {
         snprintf(line, sizeof line,
@@ -156,7 +156,7 @@ static void test_chain(void **state) {
                           "output %y \"y\"\n");
     const float w[8] = {1, 2, 3, 4, 10, 20, 30, 40}, x[6] = {1, 0, 0, 1, 2, -1}, zero[8] = {0};
     const Shape w_shape = {2, {2, 4}}, x_shape = {2, {3, 2}};
-    char path[200];
+    char path[300];
     snprintf(path, sizeof path, "%s/w.npy", folder);
     assert_int_equal(npy_write(path, DTYPE_F32, &w_shape, w, NULL), STATUS_OK);
     snprintf(path, sizeof path, "%s/zero.npy", folder);
