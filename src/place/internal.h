@@ -21,7 +21,7 @@ typedef struct Request {
     uint32_t align;
     uint64_t live; /* bytes for lower bounds: the smaller span */
     uint32_t first, last;
-    bool interleaved;
+    bool interleaved, code;
     bool host_window; /* may lie in the host window */
     uint32_t link;    /* first index in Solver.links */
     uint32_t links;   /* how many */
@@ -43,9 +43,10 @@ typedef struct OrderKey {
 typedef struct Solver {
     const PlaceProblem *problem;
     bool soft;          /* soft pairs count */
-    PlaceRange *ranges; /* cut at the border of the regions, the window among them */
+    PlaceRange *ranges; /* cut at the border of the regions, window and code range among them */
     uint32_t range_count;
     uint32_t window; /* index of the window in ranges, or UINT32_MAX */
+    uint32_t code;   /* the same of the code range */
     Request *requests;
     uint32_t count;
     uint32_t *request_of; /* buffer → request */
@@ -69,6 +70,7 @@ static inline int place_region(uint32_t address) {
 static inline bool place_range_allowed(const Solver *solver, const Request *request,
                                        uint32_t range) {
     return (range != solver->window || request->host_window) &&
+           (range != solver->code || request->code) &&
            request->bytes[place_region(solver->ranges[range].begin)] != UINT32_MAX;
 }
 

@@ -76,20 +76,28 @@ uint64_t place_worst(const Solver *solver, bool interleaved_only, uint32_t *even
     return worst;
 }
 
+/* 0 for a range that does not exist. */
+static uint64_t range_bytes(const Solver *solver, uint32_t range) {
+    return range == UINT32_MAX ? 0 : solver->ranges[range].end - solver->ranges[range].begin;
+}
+
 uint64_t place_capacity(const Solver *solver, bool interleaved_only, uint32_t event) {
-    uint64_t sum = 0, window = 0;
+    uint64_t sum = 0, window = 0, code = 0;
     for (uint32_t r = 0; r < solver->range_count; r++)
-        if (r != solver->window && (!interleaved_only || place_region(solver->ranges[r].begin)))
-            sum += solver->ranges[r].end - solver->ranges[r].begin;
-    if (solver->window == UINT32_MAX || interleaved_only)
+        if (r != solver->window && r != solver->code &&
+            (!interleaved_only || place_region(solver->ranges[r].begin)))
+            sum += range_bytes(solver, r);
+    if (interleaved_only)
         return sum;
     for (uint32_t i = 0; i < solver->count; i++) {
         const Request *request = &solver->requests[i];
-        if (request->host_window && request->first <= event && event <= request->last)
-            window += request->live;
+        if (request->first > event || event > request->last)
+            continue;
+        window += request->host_window ? request->live : 0;
+        code += request->code ? request->live : 0;
     }
-    PlaceRange range = solver->ranges[solver->window];
-    return sum + MIN_OF(window, (uint64_t)(range.end - range.begin));
+    return sum + MIN_OF(window, range_bytes(solver, solver->window)) +
+           MIN_OF(code, range_bytes(solver, solver->code));
 }
 
 static int order_compare(const void *a, const void *b) {

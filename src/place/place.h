@@ -10,6 +10,7 @@
  *  5. A sequence (iterated parameter) is one block of equally spaced members; members that
  *     conflict with each other are spaced by whole elements.
  *  6. The host window may hold only buffers that are dead when the host uses it.
+ *  7. Code lies below 0x80000; the code range holds nothing else, and code goes there first.
  * A verdict "infeasible" is a proof; "not found" means that the search gave up.
  */
 #pragma once
@@ -37,6 +38,7 @@ typedef struct PlaceBuffer {
     uint32_t first, last;  /* inclusive lifetime in events, first <= last */
     uint32_t members;      /* 1, or the length of a sequence */
     bool members_apart;    /* members conflict with each other */
+    bool code;             /* is executed; not interleaved */
     uint32_t alias_of;     /* index of the root buffer, or PLACE_ROOT */
     uint32_t alias_offset; /* in bytes from the root's base, if an alias */
 } PlaceBuffer;
@@ -53,6 +55,7 @@ typedef struct PlaceProblem {
     const PlaceRange *ranges;
     uint32_t range_count;
     PlaceRange window;  /* host window, outside `ranges`; empty if it may not be used */
+    PlaceRange code;    /* for code alone: outside `ranges` and `window`; may be empty */
     uint32_t end_event; /* window buffers have first > 0 and last < end_event */
     const PlaceBuffer *buffers;
     uint32_t buffer_count;
@@ -88,7 +91,8 @@ typedef struct PlaceResult {
     uint64_t needed;    /* bytes alive there, of the class that is short */
     uint64_t available; /* bytes that the class may use */
     uint64_t over;      /* bytes missing: needed - available, or for ARRANGEMENT the smallest
-                         * growth of the last range with which a cheap order succeeded */
+                         * growth of the last range with which a cheap order succeeded; 0 if no
+                         * growth there helps */
     uint32_t *alive;    /* buffers alive at `event` of that class, largest first */
     uint32_t alive_count;
     uint64_t nodes;   /* search nodes spent */
@@ -117,13 +121,13 @@ Status place_report(const PlaceProblem *problem, const PlaceResult *result, int3
 const char *place_check(const PlaceProblem *problem, const PlaceResult *result, char *buffer,
                         size_t size);
 
-/* The ranges (of problem->ranges, not of the window) that no buffer ever touches, ascending. Free
- * *ranges with mem_free. */
+/* The ranges (of problem->ranges, not of window and code) that no buffer ever touches, ascending.
+ * Free *ranges with mem_free. */
 Status place_unused(const PlaceProblem *problem, const PlaceResult *result, PlaceRange **ranges,
                     uint32_t *count, Diag *diag);
 
-/* Text form: "range", "window", "buffer", "conflict" lines, then, with a result, "at" lines.
- * place_read takes what place_print wrote (the "at" lines are skipped) for replay. */
+/* Text form: "range", "window", "code", "buffer", "conflict" lines, then, with a result, "at"
+ * lines. place_read takes what place_print wrote (the "at" lines are skipped) for replay. */
 void place_print(const PlaceProblem *problem, const PlaceResult *result, FILE *out);
 
 typedef struct PlaceFile {

@@ -9,6 +9,10 @@ static Status bad_problem(Diag *diag, const PlaceProblem *problem, uint32_t buff
                       name ? ": " : "", what);
 }
 
+static bool ranges_meet(PlaceRange a, PlaceRange b) {
+    return a.begin < b.end && b.begin < a.end;
+}
+
 static Status check_ranges(const PlaceProblem *problem, Diag *diag) {
     uint32_t end = 0;
     for (uint32_t i = 0; i < problem->range_count; i++) {
@@ -17,12 +21,17 @@ static Status check_ranges(const PlaceProblem *problem, Diag *diag) {
             return bad_problem(diag, problem, UINT32_MAX, "ranges must ascend and not overlap");
         end = range.end;
     }
-    if (problem->window.end < problem->window.begin)
-        return bad_problem(diag, problem, UINT32_MAX, "the host window ends before it begins");
+    PlaceRange window = problem->window, code = problem->code;
+    if (window.end < window.begin || code.end < code.begin)
+        return bad_problem(diag, problem, UINT32_MAX,
+                           "the host window or the code range ends before it begins");
+    bool overlap = ranges_meet(window, code);
     for (uint32_t i = 0; i < problem->range_count; i++)
-        if (problem->ranges[i].begin < problem->window.end &&
-            problem->window.begin < problem->ranges[i].end)
-            return bad_problem(diag, problem, UINT32_MAX, "the host window overlaps a range");
+        overlap = overlap || ranges_meet(problem->ranges[i], window) ||
+                  ranges_meet(problem->ranges[i], code);
+    if (overlap)
+        return bad_problem(diag, problem, UINT32_MAX,
+                           "the host window or the code range overlaps a range");
     return STATUS_OK;
 }
 
@@ -47,6 +56,8 @@ static Status check_problem(const PlaceProblem *problem, Diag *diag) {
         else if (buffer->align == 0 || buffer->align & (buffer->align - 1) ||
                  buffer->align > CHIP_REGION1_PAIR_SIZE)
             status = bad_problem(diag, problem, i, "the alignment must be a power of two to 32768");
+        else if (buffer->code && buffer->memory_class == MEMORY_INTERLEAVED)
+            status = bad_problem(diag, problem, i, "nothing is executed in interleaved memory");
         else if (buffer->first > buffer->last)
             status = bad_problem(diag, problem, i, "the lifetime ends before it begins");
         else if (buffer->alias_of != PLACE_ROOT)
@@ -82,6 +93,7 @@ static void request_fill(const PlaceProblem *problem, Request *request, const Pl
                          .first = root->first,
                          .last = root->last,
                          .interleaved = root->memory_class == MEMORY_INTERLEAVED,
+                         .code = root->code,
                          .live = UINT64_MAX};
     for (int region = 0; region < 2; region++) {
         uint64_t stride = stride_of(root, region), span = span_of(root, stride);
@@ -102,6 +114,7 @@ static void request_add_alias(const PlaceProblem *problem, Request *request,
     request->first = MIN_OF(request->first, alias->first);
     request->last = MAX_OF(request->last, alias->last);
     request->interleaved = request->interleaved || alias->memory_class == MEMORY_INTERLEAVED;
+    request->code = request->code || alias->code;
     request->live = MAX_OF(request->live, end);
     for (int region = 0; region < 2; region++)
         if (request->bytes[region] < end)
@@ -132,9 +145,13 @@ static bool build_requests(Solver *solver) {
         solver->request_of[i] = solver->request_of[buffer->alias_of];
         request_add_alias(problem, &solver->requests[solver->request_of[i]], buffer);
     }
-    for (uint32_t i = 0; i < solver->count; i++)
-        if (solver->requests[i].interleaved)
-            solver->requests[i].bytes[0] = UINT32_MAX;
+    for (uint32_t i = 0; i < solver->count; i++) {
+        Request *request = &solver->requests[i];
+        if (request->interleaved)
+            request->bytes[0] = UINT32_MAX;
+        if (request->code)
+            request->bytes[1] = UINT32_MAX;
+    }
     return true;
 }
 
@@ -187,7 +204,14 @@ static Status build_links(Solver *solver, Diag *diag) {
     return STATUS_OK;
 }
 
-static void add_range(Solver *solver, PlaceRange range, bool window) {
+/* Keeps the ranges ascending; *special follows the range that it names. */
+static void follow(uint32_t *special, uint32_t at) {
+    if (*special != UINT32_MAX && *special >= at)
+        ++*special;
+}
+
+/* `special` (may be NULL) receives the index of the range. */
+static void add_range(Solver *solver, PlaceRange range, uint32_t *special) {
     uint32_t cut = MIN_OF(MAX_OF(range.begin, CHIP_REGION1_BASE), range.end);
     PlaceRange parts[2] = {{range.begin, cut}, {cut, range.end}};
     for (int i = 0; i < 2; i++) {
@@ -199,20 +223,23 @@ static void add_range(Solver *solver, PlaceRange range, bool window) {
             at--;
         }
         solver->ranges[at] = parts[i];
-        if (window)
-            solver->window = at;
+        follow(&solver->window, at);
+        follow(&solver->code, at);
+        if (special)
+            *special = at;
     }
 }
 
 static bool build_ranges(Solver *solver) {
     const PlaceProblem *problem = solver->problem;
-    solver->window = UINT32_MAX;
-    solver->ranges = ARENA_NEW(&solver->arena, PlaceRange, 2 * (size_t)problem->range_count + 2);
+    solver->window = solver->code = UINT32_MAX;
+    solver->ranges = ARENA_NEW(&solver->arena, PlaceRange, 2 * (size_t)problem->range_count + 4);
     if (!solver->ranges)
         return false;
     for (uint32_t i = 0; i < problem->range_count; i++)
-        add_range(solver, problem->ranges[i], false);
-    add_range(solver, problem->window, true);
+        add_range(solver, problem->ranges[i], NULL);
+    add_range(solver, problem->window, &solver->window);
+    add_range(solver, problem->code, &solver->code);
     return true;
 }
 
@@ -275,6 +302,8 @@ static bool inside_ranges(const Checker *checker, uint32_t i) {
     if (buffer->first > 0 && buffer->last < problem->end_event && begin >= problem->window.begin &&
         end <= problem->window.end)
         return true;
+    if (buffer->code && begin >= problem->code.begin && end <= problem->code.end)
+        return true;
     for (uint32_t r = 0; r < problem->range_count; r++)
         if (begin >= problem->ranges[r].begin && end <= problem->ranges[r].end)
             return true;
@@ -292,6 +321,8 @@ static const char *check_one(const Checker *checker, uint32_t i) {
         return broken(checker, i, i, "crosses 0x80000");
     if (buffer->memory_class == MEMORY_INTERLEAVED && address < CHIP_REGION1_BASE)
         return broken(checker, i, i, "an interleaved buffer lies below 0x80000");
+    if (buffer->code && end_of(checker, i) > CHIP_REGION1_BASE)
+        return broken(checker, i, i, "code lies above 0x80000");
     if (buffer->alias_of != PLACE_ROOT &&
         address - checker->result->address[buffer->alias_of] != buffer->alias_offset)
         return broken(checker, i, buffer->alias_of, "an alias is not at its offset");

@@ -89,8 +89,9 @@ static uint64_t largest_hole(const Solver *solver, const Request *request) {
     uint64_t hole = 0;
     for (uint32_t r = 0; r < solver->range_count; r++) {
         PlaceRange range = solver->ranges[r];
-        if ((r != solver->window || request->host_window) &&
-            (!request->interleaved || place_region(range.begin)))
+        if ((r == solver->window && !request->host_window) || (r == solver->code && !request->code))
+            continue;
+        if (place_region(range.begin) ? !request->code : !request->interleaved)
             hole = MAX_OF(hole, (uint64_t)(range.end - range.begin));
     }
     return hole;
@@ -221,14 +222,15 @@ void place_result_free(PlaceResult *result) {
 static bool same_buffer(const PlaceBuffer *a, const PlaceBuffer *b) {
     return a->bytes == b->bytes && a->tail == b->tail && a->align == b->align &&
            a->memory_class == b->memory_class && a->first == b->first && a->last == b->last &&
-           a->members == b->members && a->members_apart == b->members_apart &&
+           a->members == b->members && a->members_apart == b->members_apart && a->code == b->code &&
            a->alias_of == b->alias_of && a->alias_offset == b->alias_offset;
 }
 
 static bool same_problem(const PlaceProblem *a, const PlaceProblem *b) {
     if (a->range_count != b->range_count || a->buffer_count != b->buffer_count ||
         a->conflict_count != b->conflict_count || a->end_event != b->end_event ||
-        a->window.begin != b->window.begin || a->window.end != b->window.end)
+        a->window.begin != b->window.begin || a->window.end != b->window.end ||
+        a->code.begin != b->code.begin || a->code.end != b->code.end)
         return false;
     for (uint32_t i = 0; i < a->range_count; i++)
         if (a->ranges[i].begin != b->ranges[i].begin || a->ranges[i].end != b->ranges[i].end)
@@ -379,16 +381,17 @@ Status place_report(const PlaceProblem *problem, const PlaceResult *result, int3
         diag_error(
             diag, status, place,
             "%llu of %llu bytes are alive at step %u, but %s that keeps to lifetimes, memory "
-            "elements and the border at 0x80000; %llu bytes more would do",
+            "elements and the border at 0x80000",
             needed, available, result->event,
-            proved ? "there is no arrangement (proved)" : "no arrangement was found",
-            (unsigned long long)result->over);
+            proved ? "there is no arrangement (proved)" : "no arrangement was found");
     else
         diag_error(
             diag, status, place,
             "the buffers at step %u need %llu bytes of %s, %llu are there: %llu over (proved)",
             result->event, needed, shortage_text(result->shortage), available,
             (unsigned long long)result->over);
+    if (result->shortage == PLACE_SHORT_ARRANGEMENT && result->over)
+        diag_note(diag, "%llu bytes more would do", (unsigned long long)result->over);
     for (uint32_t i = 0; i < result->alive_count && i < ALIVE_SHOWN; i++) {
         const PlaceBuffer *buffer = &problem->buffers[result->alive[i]];
         diag_note(diag, "alive: %s, %u bytes and a tail of %u, %s", buffer->name, buffer->bytes,

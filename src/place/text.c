@@ -12,6 +12,8 @@ void place_print(const PlaceProblem *problem, const PlaceResult *result, FILE *o
         fprintf(out, "range 0x%X 0x%X\n", problem->ranges[i].begin, problem->ranges[i].end);
     if (problem->window.end > problem->window.begin)
         fprintf(out, "window 0x%X 0x%X\n", problem->window.begin, problem->window.end);
+    if (problem->code.end > problem->code.begin)
+        fprintf(out, "code 0x%X 0x%X\n", problem->code.begin, problem->code.end);
     fprintf(out, "end %u\n", problem->end_event);
     for (uint32_t i = 0; i < problem->buffer_count; i++) {
         const PlaceBuffer *buffer = &problem->buffers[i];
@@ -20,6 +22,8 @@ void place_print(const PlaceProblem *problem, const PlaceResult *result, FILE *o
                 buffer->first, buffer->last);
         if (buffer->members > 1)
             fprintf(out, " members=%u apart=%d", buffer->members, buffer->members_apart);
+        if (buffer->code)
+            fputs(" code=1", out);
         if (buffer->alias_of != PLACE_ROOT)
             fprintf(out, " alias=%u offset=%u", buffer->alias_of, buffer->alias_offset);
         fputc('\n', out);
@@ -115,6 +119,11 @@ static bool buffer_field(Reader *reader, PlaceBuffer *buffer) {
         buffer->members_apart = flag != 0;
         return ok;
     }
+    if (take(reader, "code=")) {
+        bool ok = number(reader, &flag);
+        buffer->code = flag != 0;
+        return ok;
+    }
     if (take(reader, "class=")) {
         bool interleaved = take(reader, "interleaved");
         buffer->memory_class = interleaved ? MEMORY_INTERLEAVED : MEMORY_STANDARD;
@@ -159,6 +168,8 @@ static bool read_line(Reader *reader) {
                keep(reader, vec_push(&reader->ranges, range));
     if (take(reader, "window"))
         return number(reader, &problem->window.begin) && number(reader, &problem->window.end);
+    if (take(reader, "code"))
+        return number(reader, &problem->code.begin) && number(reader, &problem->code.end);
     if (take(reader, "end"))
         return number(reader, &problem->end_event);
     if (take(reader, "conflict")) {
@@ -172,7 +183,7 @@ static bool read_line(Reader *reader) {
         reader->at += strcspn(reader->at, "\r\n#");
         return true;
     }
-    return fail(reader, "a line begins with range, window, end, buffer, conflict or at");
+    return fail(reader, "a line begins with range, window, code, end, buffer, conflict or at");
 }
 
 static void read_lines(Reader *reader) {

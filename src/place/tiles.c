@@ -15,25 +15,29 @@ static Status no_memory(Diag *diag) {
     return diag_error(diag, ERR_NO_MEMORY, DIAG_NOWHERE, "placement of a tile graph");
 }
 
-/* "input:x[3]": role, binding or value number, shard. Blanks would end the word in the text form.
- */
+/* "input:x[3]": role, name of the binding or value, shard; "rows:2" of the second exchange. Blanks
+ * would end the word in the text form. */
 static const char *buffer_name(Tiles *tiles, const LowerBuffer *buffer) {
     static const char *const roles[] = {[BUFFER_INPUT] = "input",
                                         [BUFFER_PARAMETER] = "parameter",
                                         [BUFFER_OUTPUT] = "output",
-                                        [BUFFER_TEMPORARY] = "temporary"};
-    const char *binding = NULL;
-    for (size_t i = 0; i < tiles->graph->bindings.count && !binding; i++)
-        if (tiles->graph->bindings.items[i].value == buffer->value)
-            binding = tiles->graph->bindings.items[i].name;
-    char *name = binding ? arena_printf(&tiles->arena, "%s:%s[%u]", roles[buffer->role], binding,
-                                        buffer->shard)
-                         : arena_printf(&tiles->arena, "%s:%u[%u]", roles[buffer->role],
-                                        buffer->value, buffer->shard);
-    for (char *at = name; at && *at; at++)
+                                        [BUFFER_TEMPORARY] = "temporary",
+                                        [BUFFER_ROWS] = "rows"};
+    const TileGraph *graph = tiles->graph;
+    const char *name =
+        buffer->value < graph->values.count ? graph->values.items[buffer->value].name : NULL;
+    for (size_t i = 0; i < graph->bindings.count; i++)
+        if (graph->bindings.items[i].value == buffer->value)
+            name = graph->bindings.items[i].name;
+    const char *role = roles[buffer->role];
+    char *text =
+        buffer->role == BUFFER_ROWS ? arena_printf(&tiles->arena, "%s:%u", role, buffer->shard)
+        : name ? arena_printf(&tiles->arena, "%s:%s[%u]", role, name, buffer->shard)
+               : arena_printf(&tiles->arena, "%s:%u[%u]", role, buffer->value, buffer->shard);
+    for (char *at = text; at && *at; at++)
         if (*at == ' ' || *at == '#')
             *at = '_';
-    return name;
+    return text;
 }
 
 static bool fill_tile(Tiles *tiles, uint32_t tile, const PlaceSpace *space, PlaceProblem *problem) {
@@ -50,6 +54,7 @@ static bool fill_tile(Tiles *tiles, uint32_t tile, const PlaceSpace *space, Plac
                                           .first = buffer->first_event,
                                           .last = buffer->last_event,
                                           .members = 1,
+                                          .code = buffer->role == BUFFER_ROWS,
                                           .alias_of = PLACE_ROOT};
         if (!tiles->buffers[i].name)
             return false;
@@ -60,6 +65,7 @@ static bool fill_tile(Tiles *tiles, uint32_t tile, const PlaceSpace *space, Plac
                             graph->pairs.items[i].soft};
     *problem = (PlaceProblem){.ranges = space->ranges,
                               .range_count = space->count,
+                              .code = space->code,
                               .end_event = graph->end_event,
                               .buffers = tiles->buffers + first,
                               .buffer_count = end - first,

@@ -10,6 +10,7 @@
 typedef struct PlaceSpace {
     PlaceRange ranges[PLACE_MAX_RANGES];
     uint32_t count;
+    PlaceRange code; /* for rows alone; may be empty */
 } PlaceSpace;
 
 typedef struct PlaceMap {

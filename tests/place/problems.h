@@ -27,6 +27,8 @@ static inline void random_problem(Random *random, RandomProblem *p, uint32_t buf
                                 .conflicts = p->conflicts};
     if (random_below(random, 3) == 0)
         p->problem.window = (PlaceRange){0x50000, 0x50000 + 2 * unit};
+    if (random_below(random, 3) == 0)
+        p->problem.code = (PlaceRange){0x54000, 0x54000 + 2 * unit};
     for (uint32_t i = 0; i < buffers; i++) {
         uint32_t a = (uint32_t)random_below(random, 6), b = (uint32_t)random_below(random, 6);
         p->buffers[i] = (PlaceBuffer){.name = "b",
@@ -34,10 +36,13 @@ static inline void random_problem(Random *random, RandomProblem *p, uint32_t buf
                                       .tail = (uint32_t)random_below(random, 2) * 8,
                                       .align = unit,
                                       .memory_class = random_below(random, 3) == 0,
+                                      .code = random_below(random, 5) == 0,
                                       .first = MIN_OF(a, b),
                                       .last = MAX_OF(a, b),
                                       .members = 1,
                                       .alias_of = PLACE_ROOT};
+        if (p->buffers[i].code)
+            p->buffers[i].memory_class = MEMORY_STANDARD;
         if (random_below(random, 12) == 0) {
             p->buffers[i].members = 2;
             p->buffers[i].members_apart = random_below(random, 2);

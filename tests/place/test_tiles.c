@@ -52,7 +52,9 @@ static PlaceSpace spaces[TILES];
 
 static void fill_spaces(void) {
     for (uint32_t tile = 0; tile < TILES; tile++)
-        spaces[tile] = (PlaceSpace){.ranges = {{0x70000, 0x80000}, {0x80000, 0x98000}}, .count = 2};
+        spaces[tile] = (PlaceSpace){.ranges = {{0x70000, 0x80000}, {0x80000, 0x98000}},
+                                    .count = 2,
+                                    .code = {0x4E000, 0x50000}};
 }
 
 static void test_placed(void **state) {
@@ -83,6 +85,37 @@ static void test_placed(void **state) {
     assert_int_equal(result.address[1], 0x80000);
     place_result_free(&result);
     place_file_free(&file);
+    free(text);
+    place_map_free(&map);
+    tiles_free(&graph);
+}
+
+/* The row of an exchange stands below the host window. */
+static void test_rows(void **state) {
+    (void)state;
+    TileGraph graph;
+    PlaceMap map;
+    tiles_create(&graph, 0x900);
+    fill_spaces();
+    LowerBuffer row = {.tile = 3,
+                       .value = LOWER_NONE,
+                       .shard = 2,
+                       .bytes = 40,
+                       .tail = 64,
+                       .alignment = 8,
+                       .role = BUFFER_ROWS,
+                       .last_event = 2};
+    assert_true(vec_push(&graph.buffers, row));
+    graph.tile_buffer[TILES]++;
+    assert_int_equal(place_tiles(&graph, spaces, NULL, &map, NULL), STATUS_OK);
+    assert_int_equal(map.distinct, 3);
+    assert_int_equal(map.address[2 * TILES], 0x4E000);
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    assert_int_equal(place_print_tile(&graph, &spaces[3], &map, 3, out, NULL), STATUS_OK);
+    fclose(out);
+    assert_non_null(strstr(text, "buffer rows:2 bytes=40 tail=64 align=8"));
     free(text);
     place_map_free(&map);
     tiles_free(&graph);
@@ -138,6 +171,7 @@ static void test_memory(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_placed),
+        cmocka_unit_test(test_rows),
         cmocka_unit_test(test_failed),
         cmocka_unit_test(test_memory),
     };
