@@ -1,6 +1,7 @@
 /* Copies and fill: limits, operands, cycles and reference of copy.S. */
 #include "kernel/launch.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,7 +31,8 @@ static uint64_t body_bundles(const KernelCopy *copy, CopyBody body, uint32_t wor
     }
 }
 
-/* Worker 0 is never shorter than another one. */
+/* Worker 0 is never shorter than another one. Rows of so few words that some worker has none, which
+ * the paced loop over words cannot have, are always copied faster by rows. */
 static CopyBody choose_body(const KernelCopy *copy) {
     if (copy->rows == 1)
         return (CopyBody){ONE_ROW, copy->paced};
@@ -38,11 +40,10 @@ static CopyBody choose_body(const KernelCopy *copy) {
     for (int form = BY_ROWS; form <= BY_WORDS; form++)
         for (int paced = 0; paced <= copy->paced; paced++) {
             CopyBody body = {(CopyForm)form, paced};
-            if (form == BY_WORDS && paced && copy->words < WORKERS)
-                continue; /* a worker without words */
             if (body_bundles(copy, body, 0) < body_bundles(copy, best, 0))
                 best = body;
         }
+    assert(best.form != BY_WORDS || !best.paced || copy->words >= WORKERS);
     return best;
 }
 

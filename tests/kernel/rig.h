@@ -95,11 +95,45 @@ static inline char *rig_arguments(const KernelSpec *spec, const RigCall *call) {
     return text;
 }
 
+/* What a kernel may find: NaNs in all accumulators and registers of the workers, and every control
+ * register of the floating point units set otherwise than anyone wants it. */
+static const char rig_dirt[] = //
+    ".worker\n"
+    "dirt: setzi $a0, 0x07E00\n"
+    "or $a0, $a0, 0x7E000000\n"
+    "or $a1, $a0, $a0\n"
+    "or64 $a2:3, $a0:1, $a0:1\n"
+    "or64 $a4:5, $a0:1, $a0:1\n"
+    "or64 $a6:7, $a0:1, $a0:1\n"
+    "uput $TAS, $a0\n"
+    "uput $FP_NFMT, $azero\n"
+    ".rept 4\n"
+    "f16v4hihov4amp $azeros, $a0:1, $a0:1, 0\n"
+    "f16v4hihov4amp $azeros, $a0:1, $a0:1, 1\n"
+    "f16v4hihov4amp $azeros, $a0:1, $a0:1, 2\n"
+    "f16v4hihov4amp $azeros, $a0:1, $a0:1, 3\n"
+    ".endr\n"
+    "exitz $mzero\n"
+    ".supervisor\n"
+    ".macro DIRT\n"
+    "setzi $m0, dirt\n"
+    "runall $m0, $m11, 0\n"
+    "sync 2\n"
+    "setzi $m0, 0x30007\n"    /* exceptions, round toward zero */
+    "or $m0, $m0, 0x100000\n" /* overflow to NaN */
+    "put $FP_ICTL, $m0\n"
+    "setzi $m0, 5\n"
+    "put $FP_ISCL, $m0\n"
+    "put $FP_INFMT, $mzero\n"
+    ".endm\n";
+
 /* Calls `spec` once for each entry of calls, and notes the cycle counter before and after. */
-static inline char *rig_program(const KernelSpec *spec, const RigCall *calls, size_t count) {
+static inline char *rig_program(const KernelSpec *spec, const RigCall *calls, size_t count,
+                                bool dirty) {
     char name[KERNEL_NAME_SIZE];
     kernel_entry(spec, name);
-    char *text = mem_printf(".supervisor\n.globl start\nstart:\nsetzi $m11, %d\n", RIG_STACK);
+    char *text = mem_printf("%s.globl start\nstart:\nsetzi $m11, %d\n%s", rig_dirt, RIG_STACK,
+                            dirty ? "DIRT\n" : "");
     for (size_t i = 0; i < count; i++) {
         char *arguments = rig_arguments(spec, &calls[i]);
         char *more = mem_printf("%s.rept %" PRIu32 "\nsetzi $m0, 0\n.endr\n%s", text,
@@ -176,30 +210,53 @@ static inline uint64_t rig_cycles(Rig *rig, size_t i, unsigned *start) {
     return after - call;
 }
 
-/* Places the operands of one call at random where the kernel may have them, GUARD bytes apart, or
- * returns false. */
+/* A random place for `size` bytes in [low, high), often one that begins or ends with a memory
+ * element. */
+static inline uint32_t rig_somewhere(Random *random, uint32_t low, uint32_t high, uint32_t size,
+                                     uint32_t alignment) {
+    uint32_t places = (high - low - size) / alignment + 1;
+    uint32_t at = low + (uint32_t)random_below(random, places) * alignment;
+    switch (random_below(random, 4)) {
+    case 0: return at / CHIP_MEM_ELEM_SIZE * CHIP_MEM_ELEM_SIZE;
+    case 1:
+        at = (at + size) / CHIP_MEM_ELEM_SIZE * CHIP_MEM_ELEM_SIZE - size;
+        return at / alignment * alignment;
+    default: return at;
+    }
+}
+
+static inline void rig_expect_symmetry(const KernelInterface *interface) {
+    for (uint32_t j = 0; j < interface->operand_count; j++)
+        for (uint32_t k = 0; k < interface->operand_count; k++) {
+            const KernelOperand *one = &interface->operands[j], *other = &interface->operands[k];
+            assert_int_equal(one->apart >> k & 1, other->apart >> j & 1);
+            assert_int_equal(one->same >> k & 1, other->same >> j & 1);
+        }
+}
+
+/* Places the operands of one call at random where the kernel may have them, or returns false. */
 static inline bool rig_place(const KernelSpec *spec, Random *random, RigCall *call) {
-    enum { GUARD = 64, TRIES = 100000 };
+    enum { TRIES = 100000 };
     KernelInterface interface;
     kernel_interface(spec, &interface);
+    rig_expect_symmetry(&interface);
     for (unsigned try = 0; try < TRIES; try++) {
         bool good = true;
         for (uint32_t j = 0; j < interface.operand_count && good; j++) {
             const KernelOperand *operand = &interface.operands[j];
-            uint32_t low =
-                operand->memory_class == MEMORY_INTERLEAVED ? CHIP_REGION1_BASE : RIG_DATA;
+            bool interleaved = operand->memory_class == MEMORY_INTERLEAVED;
+            uint32_t low = interleaved ? CHIP_REGION1_BASE : RIG_DATA, high = CHIP_TILE_MEM_END;
             uint32_t size = operand->bytes + operand->tail;
-            uint32_t high = CHIP_TILE_MEM_END - GUARD;
-            if (size + GUARD > high - low)
+            if (size > high - low)
                 return false;
-            uint32_t places = (high - low - GUARD - size) / operand->alignment + 1;
-            uint32_t at = low + GUARD + (uint32_t)random_below(random, places) * operand->alignment;
+            uint32_t at = rig_somewhere(random, low, high, size, operand->alignment);
             call->address[j] = at;
-            good = !(at < CHIP_REGION1_BASE && at + size > CHIP_REGION1_BASE);
+            good = at >= low && at + size <= high &&
+                   !(at < CHIP_REGION1_BASE && at + size > CHIP_REGION1_BASE);
             for (uint32_t k = 0; k < j && good; k++) {
                 uint32_t other = call->address[k];
                 uint32_t bytes = interface.operands[k].bytes + interface.operands[k].tail;
-                good = at + size + GUARD <= other || other + bytes + GUARD <= at;
+                good = at + size <= other || other + bytes <= at;
                 if (operand->apart >> k & 1)
                     good = good &&
                            !(chip_effective_mask(at, size) & chip_effective_mask(other, bytes));
@@ -233,7 +290,7 @@ static inline void rig_check_values(Rig *rig, const KernelSpec *spec, const RigC
     for (uint32_t j = 0; j < interface.operand_count; j++)
         operands[j] = expected + (call->address[j] - RIG_DATA);
     kernel_reference(spec, operands, call->scalar);
-    char *program = rig_program(spec, call, 1);
+    char *program = rig_program(spec, call, 1, true);
     rig_run(rig, program, spec, true);
     mem_free(program);
     for (uint32_t i = 0; i < RIG_DATA_BYTES; i++)
@@ -262,7 +319,7 @@ static inline void rig_check_cycles(const KernelSpec *spec, Random *random) {
     }
     Rig rig;
     rig_create(&rig);
-    char *program = rig_program(spec, calls, CHIP_WORKER_SLOTS);
+    char *program = rig_program(spec, calls, CHIP_WORKER_SLOTS, false);
     rig_run(&rig, program, spec, false);
     mem_free(program);
     for (unsigned phase = 0; phase < CHIP_WORKER_SLOTS; phase++) {

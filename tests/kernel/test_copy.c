@@ -95,7 +95,9 @@ static void random_shapes(void **state) {
     Random random = random_seed(seed);
     for (int i = 0; i < (getenv("TW_TEST_ALL") ? 2000 : 50); i++) {
         KernelSpec spec = random_spec(&random);
-        if (kernel_check(&spec, NULL) == STATUS_OK)
+        KernelInterface interface;
+        kernel_interface(&spec, &interface);
+        if (interface.operands[0].bytes < 150000 && interface.operands[1].bytes < 150000)
             check(&spec, &random);
     }
 }

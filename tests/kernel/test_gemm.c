@@ -168,7 +168,7 @@ static void after_nans(void **state) {
         void *operands[3] = {expected, rig_at(&rig, calls[1].address[LEFT]),
                              rig_at(&rig, calls[1].address[RIGHT])};
         kernel_reference(&spec, operands, calls[1].scalar);
-        char *program = rig_program(&spec, calls, 2);
+        char *program = rig_program(&spec, calls, 2, false);
         rig_run(&rig, program, &spec, true);
         mem_free(program);
         F16 nan;
