@@ -22,7 +22,7 @@ tw_embed(tw_kernel tw_kernel_sources ${kernels})
 tw_module(plan tw_kernel tw_graph tw_tensor tw_chip)
 tw_module(lower tw_plan)
 tw_module(check tw_graph tw_num PkgConfig::OPENBLAS m)
-tw_module(emit tw_place tw_lower tw_kernel tw_asm tw_isa tw_chip tw_base)
+tw_module(emit tw_xchg tw_place tw_lower tw_kernel tw_asm tw_isa tw_chip tw_base)
 tw_embed(tw_emit tw_emit_sources ${CMAKE_SOURCE_DIR}/src/emit/runtime.S)
 tw_module(pack tw_emit tw_lower tw_tensor tw_isa tw_chip tw_base PkgConfig::SQLITE PkgConfig::ZSTD
           PkgConfig::XXHASH)

@@ -177,8 +177,8 @@ static Status finish(Compiler *compiler) {
     result->tiles_used = plan_tiles_used(&attempt->plan);
     EmitImages images;
     double since = clock_seconds();
-    Status status =
-        emit_images(&attempt->library, &attempt->tiles, &attempt->places, &images, compiler->diag);
+    Status status = emit_images(&attempt->library, &attempt->tiles, &attempt->places, NULL, &images,
+                                compiler->diag);
     count_time(&result->seconds[COMPILE_EMIT], &since);
     if (!status)
         status = pack(compiler, &images);

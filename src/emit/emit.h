@@ -6,13 +6,19 @@
  *   0x50000  host exchange window
  *   0x58000  runtime state: worker scratch, supervisor stack
  *   0x586E0  library and program where they do not fit below 0x50000; then data
- * The program and its cycle samples go behind the library if they fit below 0x50000.
+ *
+ * The program and its cycle samples go behind the library if they fit below 0x50000; what is then
+ * left there is for exchange rows, which go elsewhere below 0x80000 when it is full.
  *
  * A program has two entries. "run": set up the tile, then for ever: host barrier (`sync 7`: the
  * host writes inputs), all steps, host barrier (it reads outputs). "run_sampled" is the same with a
  * cycle sample before every step and one after the last.
  *
- * Order of use: emit_link, emit_space for the ranges that placement may use, emit_images.
+ * An exchange step is a barrier of all tiles, then the tile's row; a tile without a row only
+ * acknowledges the barrier. (Launch sequence of the public ipu-stack runtime.)
+ *
+ * Order of use: emit_link, emit_space for the ranges that placement may use, placement; for every
+ * exchange step emit_exchange_phase, schedule; emit_images.
  */
 #pragma once
 
@@ -20,6 +26,7 @@
 #include "base/mem.h"
 #include "lower/lower.h"
 #include "place/tiles.h"
+#include "xchg/xchg.h"
 
 #define EMIT_RUN         "run"
 #define EMIT_RUN_SAMPLED "run_sampled"
@@ -50,6 +57,7 @@ typedef struct EmitLibrary {
     uint32_t *kernel;       /* entry address of each spec of the tile graph */
     const char **name;      /* entry symbol of each spec */
     uint32_t start, sample; /* runtime: set up the tile; take a cycle sample */
+    uint32_t barrier;       /* runtime: wait for all workers */
     uint32_t end_below;     /* first free byte below the host window */
     uint32_t end_above;     /* and above it */
     Arena arena;
@@ -65,19 +73,44 @@ PlaceSpace emit_space(const EmitLibrary *library, const TileGraph *graph, uint32
 /* The space of a tile whose program fits below the host window: an upper bound for planning. */
 PlaceSpace emit_space_most(void);
 
-/* Exact cycles from the release of the opening barrier, at a cycle congruent to `start` modulo 6,
- * to the tile's arrival at the closing one; what the simulator runs. The first release after a
- * start of entry "run" is congruent to 0. */
-uint64_t emit_tile_cycles(const TileGraph *graph, uint32_t tile, bool sampled, unsigned start);
+/* One exchange step, scheduled. The functions below take an array of graph->exchanges of them, by
+ * LowerStep.exchange; without exchange steps it may be NULL. What it points to is the caller's and
+ * must outlive the results. A tile has a row only if it has a row buffer (TileGraph.row_buffer),
+ * which is then at least as large; a tile with a buffer but no row gets one that returns at once.
+ */
+typedef struct EmitExchange {
+    const XchgPhase *phase; /* phase->name stands in schedules and traps */
+    const XchgRows *rows;
+} EmitExchange;
+
+/* What exchange step `step` moves, at the addresses of a placement: its copies in their order.
+ * phase->name remains the caller's to set; free with xchg_phase_free in any case. */
+Status emit_exchange_phase(const TileGraph *graph, const PlaceMap *places, uint32_t step,
+                           XchgPhase *phase, Diag *diag);
+
+/* When what happens in one run, in cycles since the release of the opening host barrier. Exact: the
+ * simulator runs the same. */
+typedef struct EmitTimes {
+    uint64_t cycles; /* last arrival at the closing host barrier */
+    uint64_t *tile;  /* [tiles] arrival of each tile there */
+    uint64_t *step;  /* [step * tiles + tile] when the tile is through with a step */
+} EmitTimes;
+
+/* The release is at a cycle congruent to `start` modulo 6; that of the first run after a start of
+ * entry "run" is congruent to 0. The times are to be freed in any case. */
+Status emit_times(const TileGraph *graph, const EmitExchange *exchanges, bool sampled,
+                  unsigned start, EmitTimes *times, Diag *diag);
+void emit_times_free(EmitTimes *times);
 /* Cycles of one sample in the program, from its first word to what follows. */
 uint64_t emit_sample_cycles(unsigned start);
 
 /* A step of a program, between two samples. */
 typedef struct EmitStep {
     uint32_t step;    /* of the tile graph */
-    uint32_t calls;   /* kernel calls it makes on these tiles */
-    const char *name; /* symbol of the first of them */
-    uint64_t cycles;  /* of one run of entry "run" from a release at a multiple of 6 */
+    uint32_t calls;   /* kernel calls it makes on these tiles; of an exchange step: rows, 0 or 1 */
+    const char *name; /* symbol of the first kernel; name of the phase */
+    uint64_t cycles;  /* on the first tile, in one run of entry "run" from a release at a multiple
+                       * of 6; time spent waiting for other tiles included */
 } EmitStep;
 
 /* A distinct program. Tiles that run it have equal code, steps and samples. */
@@ -86,18 +119,27 @@ typedef struct EmitProgram {
     EmitCode code;
     uint32_t run, run_sampled; /* entry addresses */
     uint32_t samples;          /* address of step_count + 1 words */
-    VEC(EmitStep) steps;       /* those in which the tiles do something */
+    VEC(EmitStep) steps;       /* those in which the tiles do something; all exchange steps */
     uint32_t first_tile;       /* lowest one that runs it */
 } EmitProgram;
+
+/* An exchange row in a tile's memory. */
+typedef struct EmitRow {
+    uint32_t tile, exchange;
+    uint32_t address, size; /* bytes */
+    const uint32_t *words;
+    uint32_t horizon; /* events that it takes */
+} EmitRow;
 
 typedef struct EmitImages {
     uint32_t tiles;
     VEC(EmitProgram) programs; /* in order of their first tiles */
     uint32_t *program;         /* [tiles] */
+    VEC(EmitRow) rows;         /* by exchange, tile */
     Arena arena;
 } EmitImages;
 
-/* Programs for a complete placement. The library must outlive the result. */
+/* Programs for a complete placement. Library and exchanges must outlive the result. */
 Status emit_images(const EmitLibrary *library, const TileGraph *graph, const PlaceMap *places,
-                   EmitImages *images, Diag *diag);
+                   const EmitExchange *exchanges, EmitImages *images, Diag *diag);
 void emit_images_free(EmitImages *images);

@@ -1,14 +1,20 @@
-/* Supervisor programs: one a tile, equal ones kept once. */
+/* Supervisor programs, one a tile, equal ones kept once; and exchange rows. */
 #include "emit/internal.h"
 
 #include "isa/isa.h"
 #include "kernel/step.h"
-
 #include <assert.h>
 #include <string.h>
 
 /* Registers of the calling convention (kernel.h). */
-enum { REG_ZERO = 15, REG_RETURN = 10, REG_FIRST = 2, REG_LAST = 9 };
+enum {
+    REG_ZERO = 15,
+    REG_RETURN = 10,
+    REG_FIRST = 2,
+    REG_LAST = 9,
+    REG_BARRIER = 7, /* return address of the worker barrier */
+    REG_COUNT = 8
+};
 
 /* A piece of the program that gets a symbol. */
 typedef struct Mark {
@@ -24,9 +30,10 @@ typedef struct Writer {
     const EmitLibrary *library;
     const TileGraph *graph;
     const PlaceMap *places;
+    const EmitExchange *exchanges;
+    EmitTimes times; /* entry "run" */
     EmitLayout layout;
     uint32_t run_sampled;
-    uint64_t now; /* cycles since the release, entry "run" */
     VEC(uint32_t) words;
     VEC(Mark) marks;
     VEC(EmitStep) steps;
@@ -49,12 +56,16 @@ static void put_setzi(Writer *writer, int reg, uint32_t value) {
     put(writer, (IsaInstr){.form = ISA_SETZI, .operand = {reg, (int32_t)value}});
 }
 
-static void put_call(Writer *writer, uint32_t target) {
-    put(writer, (IsaInstr){.form = ISA_CALL, .operand = {REG_RETURN, (int32_t)target}});
+static void put_call(Writer *writer, int reg, uint32_t target) {
+    put(writer, (IsaInstr){.form = ISA_CALL, .operand = {reg, (int32_t)target}});
 }
 
-static void put_host_barrier(Writer *writer) {
-    put(writer, (IsaInstr){.form = ISA_SYNC, .operand = {CHIP_SYNC_GS2H}});
+static void put_csr(Writer *writer, int csr, int reg) {
+    put(writer, (IsaInstr){.form = ISA_PUT, .operand = {csr, reg}});
+}
+
+static void put_sync(Writer *writer, ChipSync zone) {
+    put(writer, (IsaInstr){.form = ISA_SYNC, .operand = {(int32_t)zone}});
 }
 
 /* As kernel/step.h promises: long scalars first, completed last. */
@@ -87,7 +98,7 @@ static void put_arguments(Writer *writer, const KernelInterface *interface, cons
 
 static void put_sample(Writer *writer, uint32_t number) {
     put_setzi(writer, REG_FIRST, writer->layout.samples + 4 * number);
-    put_call(writer, writer->library->sample);
+    put_call(writer, REG_RETURN, writer->library->sample);
 }
 
 static void put_mark(Writer *writer, uint32_t begin, bool sampled, uint32_t step) {
@@ -95,45 +106,87 @@ static void put_mark(Writer *writer, uint32_t begin, bool sampled, uint32_t step
     writer->memory = writer->memory && vec_push(&writer->marks, mark);
 }
 
-/* One step of a tile: its calls, and a sample before them. Returns whether there are any. */
-static bool put_step(Writer *writer, uint32_t tile, uint32_t step, bool sampled, uint32_t number) {
-    uint32_t count, begin = here(writer);
-    const LowerCall *calls =
-        emit_tile_calls(writer->graph, &writer->graph->steps.items[step], tile, &count);
-    if (count == 0)
+/* When the tile is through with a step; before the first one: 0. */
+static uint64_t step_end(const Writer *writer, uint32_t tile, uint32_t step) {
+    return writer->times.step[(size_t)step * writer->graph->tiles + tile];
+}
+
+static void keep_step(Writer *writer, uint32_t tile, uint32_t step, uint32_t calls,
+                      const char *name) {
+    uint64_t begin = step ? step_end(writer, tile, step - 1) : 0;
+    EmitStep entry = {step, calls, name, step_end(writer, tile, step) - begin};
+    writer->memory = writer->memory && vec_push(&writer->steps, entry);
+}
+
+static void put_kernel(Writer *writer, const LowerCall *call) {
+    KernelInterface interface;
+    kernel_interface(&writer->graph->specs.items[call->spec], &interface);
+    put_arguments(writer, &interface, call);
+    put_call(writer, REG_RETURN, writer->library->kernel[call->spec]);
+}
+
+/* The tile meets all others and runs its row, whose addresses are absolute. */
+static void put_launch(Writer *writer, uint32_t row) {
+    put_csr(writer, CHIP_CSR_S_INCOMING_BASE, REG_ZERO);
+    put_csr(writer, CHIP_CSR_S_OUTGOING_BASE, REG_ZERO);
+    put_call(writer, REG_BARRIER, writer->library->barrier);
+    put_setzi(writer, REG_COUNT, 1);
+    put_csr(writer, CHIP_CSR_S_INCOMING_DCOUNT, REG_COUNT);
+    put_sync(writer, CHIP_SYNC_INTERNAL);
+    put_call(writer, REG_RETURN, row);
+}
+
+static void put_acknowledgement(Writer *writer) {
+    put(writer, (IsaInstr){.form = ISA_SANS, .operand = {0}});
+    put_sync(writer, CHIP_SYNC_ANS);
+}
+
+static void put_exchange(Writer *writer, const LowerStep *step, uint32_t tile) {
+    const TileGraph *graph = writer->graph;
+    if (emit_has_row(graph, step, tile))
+        put_launch(writer,
+                   writer->places
+                       ->address[graph->row_buffer[(size_t)step->exchange * graph->tiles + tile]]);
+    else
+        put_acknowledgement(writer);
+}
+
+/* One step of a tile: its calls or its exchange, and a sample before them. Returns whether it has
+ * any. */
+static bool put_step(Writer *writer, uint32_t tile, uint32_t index, bool sampled, uint32_t number) {
+    const LowerStep *step = &writer->graph->steps.items[index];
+    uint32_t count = 0, begin = here(writer);
+    const LowerCall *calls = emit_tile_calls(writer->graph, step, tile, &count);
+    bool exchange = step->kind == STEP_EXCHANGE;
+    if (count == 0 && !exchange)
         return false;
     if (sampled)
         put_sample(writer, number);
-    uint64_t since = writer->now;
-    for (uint32_t i = 0; i < count; i++) {
-        const KernelSpec *spec = &writer->graph->specs.items[calls[i].spec];
-        KernelInterface interface;
-        kernel_interface(spec, &interface);
-        put_arguments(writer, &interface, &calls[i]);
-        put_call(writer, writer->library->kernel[calls[i].spec]);
-        writer->now +=
-            kernel_step_cycles(spec, calls[i].scalars, (unsigned)(writer->now % CHIP_WORKER_SLOTS));
-    }
-    put_mark(writer, begin, sampled, step);
-    EmitStep entry = {step, count, writer->library->name[calls[0].spec], writer->now - since};
-    if (!sampled)
-        writer->memory = writer->memory && vec_push(&writer->steps, entry);
+    for (uint32_t i = 0; i < count; i++)
+        put_kernel(writer, &calls[i]);
+    if (exchange)
+        put_exchange(writer, step, tile);
+    put_mark(writer, begin, sampled, index);
+    if (!sampled && exchange)
+        keep_step(writer, tile, index, emit_has_row(writer->graph, step, tile),
+                  writer->exchanges[step->exchange].phase->name);
+    else if (!sampled)
+        keep_step(writer, tile, index, count, writer->library->name[calls[0].spec]);
     return true;
 }
 
 static void put_entry(Writer *writer, uint32_t tile, bool sampled) {
     uint32_t number = 0, begin = here(writer);
-    writer->now = 0;
-    put_call(writer, writer->library->start);
+    put_call(writer, REG_RETURN, writer->library->start);
     uint32_t loop = here(writer);
-    put_host_barrier(writer);
+    put_sync(writer, CHIP_SYNC_GS2H);
     put_mark(writer, begin, sampled, MARK_HEAD);
     for (uint32_t step = 0; step < writer->graph->steps.count; step++)
         number += put_step(writer, tile, step, sampled, number);
     begin = here(writer);
     if (sampled)
         put_sample(writer, number);
-    put_host_barrier(writer);
+    put_sync(writer, CHIP_SYNC_GS2H);
     put(writer, (IsaInstr){.form = ISA_BRI, .operand = {(int32_t)loop}});
     put_mark(writer, begin, sampled, MARK_END);
 }
@@ -260,19 +313,75 @@ static Status emit_tile(Writer *writer, EmitImages *images, uint32_t *table, siz
     return STATUS_OK;
 }
 
-Status emit_images(const EmitLibrary *library, const TileGraph *graph, const PlaceMap *places,
-                   EmitImages *images, Diag *diag) {
-    *images = (EmitImages){.tiles = graph->tiles};
-    Writer writer = {.library = library, .graph = graph, .places = places, .memory = true};
+/* ---- rows */
+
+static bool keep_row(EmitImages *images, const EmitExchange *exchange, EmitRow row) {
+    static const XchgRow none;
+    const XchgRow *from = emit_find_row(exchange->rows, row.tile);
+    if (!from) {
+        from = &none;
+        uint32_t *words = ARENA_NEW(&images->arena, uint32_t, 2);
+        if (!words)
+            return false;
+        row.size = isa_encode(&(IsaInstr){.form = ISA_BR, .operand = {REG_RETURN}}, words);
+        row.words = words;
+    } else {
+        row.words = exchange->rows->words.items + from->first_word;
+        row.size = 4 * from->word_count;
+    }
+    row.horizon = from->horizon;
+    return vec_push(&images->rows, row);
+}
+
+static bool keep_rows(EmitImages *images, const TileGraph *graph, const PlaceMap *places,
+                      const EmitExchange *exchanges) {
+    for (uint32_t e = 0; e < graph->exchanges; e++) {
+        size_t rows = 0;
+        for (uint32_t tile = 0; tile < graph->tiles; tile++) {
+            uint32_t buffer = graph->row_buffer[(size_t)e * graph->tiles + tile];
+            if (buffer == LOWER_NONE)
+                continue;
+            rows += emit_find_row(exchanges[e].rows, tile) != NULL;
+            EmitRow row = {.tile = tile, .exchange = e, .address = places->address[buffer]};
+            if (!keep_row(images, &exchanges[e], row))
+                return false;
+            assert(images->rows.items[images->rows.count - 1].size <=
+                   graph->buffers.items[buffer].bytes);
+        }
+        assert(rows == exchanges[e].rows->rows.count);
+        (void)rows;
+    }
+    return true;
+}
+
+static Status emit_tiles(Writer *writer, EmitImages *images, Diag *diag) {
+    const TileGraph *graph = writer->graph;
     size_t slots = 16;
     while (slots < 2 * (size_t)graph->tiles)
         slots *= 2;
     uint32_t *table = mem_alloc(slots, sizeof *table);
     images->program = ARENA_NEW(&images->arena, uint32_t, (size_t)graph->tiles + 1);
-    Status status = table && images->program ? STATUS_OK : no_memory(diag);
+    bool memory =
+        table && images->program && keep_rows(images, graph, writer->places, writer->exchanges);
+    Status status = memory ? STATUS_OK : no_memory(diag);
     for (uint32_t tile = 0; tile < graph->tiles && !status; tile++)
-        status = emit_tile(&writer, images, table, slots, tile, diag);
+        status = emit_tile(writer, images, table, slots, tile, diag);
     mem_free(table);
+    return status;
+}
+
+Status emit_images(const EmitLibrary *library, const TileGraph *graph, const PlaceMap *places,
+                   const EmitExchange *exchanges, EmitImages *images, Diag *diag) {
+    *images = (EmitImages){.tiles = graph->tiles};
+    Writer writer = {.library = library,
+                     .graph = graph,
+                     .places = places,
+                     .exchanges = exchanges,
+                     .memory = true};
+    Status status = emit_times(graph, exchanges, false, 0, &writer.times, diag);
+    if (!status)
+        status = emit_tiles(&writer, images, diag);
+    emit_times_free(&writer.times);
     vec_free(&writer.words);
     vec_free(&writer.marks);
     vec_free(&writer.steps);
@@ -289,6 +398,7 @@ void emit_images_free(EmitImages *images) {
         vec_free(&program->steps);
     }
     vec_free(&images->programs);
+    vec_free(&images->rows);
     arena_free(&images->arena);
     *images = (EmitImages){0};
 }

@@ -24,11 +24,23 @@ void emit_code_free(EmitCode *code);
 const LowerCall *emit_tile_calls(const TileGraph *graph, const LowerStep *step, uint32_t tile,
                                  uint32_t *count);
 
+/* Whether a tile has a row in an exchange step. */
+static inline bool emit_has_row(const TileGraph *graph, const LowerStep *step, uint32_t tile) {
+    return graph->row_buffer[(size_t)step->exchange * graph->tiles + tile] != LOWER_NONE;
+}
+
+/* Row of the tile, or NULL. */
+const XchgRow *emit_find_row(const XchgRows *rows, uint32_t tile);
+
+/* Words of the launch sequence of an exchange step, the call of the row included. */
+enum { EMIT_LAUNCH_WORDS = 7, EMIT_IDLE_WORDS = 2 };
+
 /* Where a tile's program and samples lie. */
 typedef struct EmitLayout {
     uint32_t program, program_bytes;
     uint32_t samples, sample_count;
     uint32_t data; /* first byte above the host window that is free */
+    uint32_t rows; /* the same below it */
 } EmitLayout;
 
 EmitLayout emit_layout(const EmitLibrary *library, const TileGraph *graph, uint32_t tile);

@@ -132,6 +132,7 @@ static Status link_part(EmitLibrary *library, const Objects *objects, size_t fir
     if (first == 0) {
         asm_image_symbol(&image, "tilework_start", &library->start);
         asm_image_symbol(&image, "tilework_sample", &library->sample);
+        asm_image_symbol(&image, "tilework_barrier", &library->barrier);
     }
     asm_image_free(&image);
     return status;

@@ -1,4 +1,5 @@
-// Runtime of a tile: what the program calls besides kernels. Return address in $m10; $m11 is the
+// Runtime of a tile: what the program calls besides kernels. Return address in $m10 but where told
+// otherwise; $m11 is the
 // supervisor's stack pointer; nothing else survives.
 //
 // Symbols    RUNTIME_END, WORKER_BASE, WORKER_STEP, SAMPLE_SLOT: memory layout; MUX_NEUTRAL;
@@ -48,6 +49,16 @@ tilework_sample:
     br $m10
     .size tilework_sample, . - tilework_sample
 
+// Returns to $m7 when no worker runs. The launch of all of them cannot begin before.
+    .globl tilework_barrier
+    .type tilework_barrier, @function
+tilework_barrier:
+    setzi $m0, barrier_worker
+    runall $m0, $m15, 0
+    sync TEXCH_SYNCZONE_LOCAL
+    br $m7
+    .size tilework_barrier, . - tilework_barrier
+
     .worker
     .type sample_worker, @function
 sample_worker:
@@ -61,3 +72,8 @@ sample_worker:
 .Lend:
     exitz $m15
     .size sample_worker, . - sample_worker
+
+    .type barrier_worker, @function
+barrier_worker:
+    exitz $m15
+    .size barrier_worker, . - barrier_worker

@@ -61,7 +61,7 @@ static inline void fixture_create(Fixture *f, uint32_t rows, uint32_t inner, uin
         candidate++;
     }
     assert_true(candidate < f->search.count);
-    fixture_expect(emit_images(&f->library, &f->tiles, &f->places, &f->images, &diag), &diag);
+    fixture_expect(emit_images(&f->library, &f->tiles, &f->places, NULL, &f->images, &diag), &diag);
     diag_free(&diag);
 }
 

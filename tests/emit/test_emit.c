@@ -80,7 +80,12 @@ static void test_program(void **state) {
     assert_int_equal(program->samples, program->code.address + program->code.size);
     assert_int_equal(program->steps.count, 1);
     assert_string_equal(program->steps.items[0].name, f.library.name[call->spec]);
-    assert_int_equal(program->steps.items[0].cycles, emit_tile_cycles(&f.tiles, 0, false, 0));
+    EmitTimes times;
+    assert_int_equal(emit_times(&f.tiles, NULL, false, 0, &times, NULL), STATUS_OK);
+    assert_int_equal(program->steps.items[0].cycles, times.cycles);
+    assert_int_equal(times.tile[0], times.cycles);
+    assert_int_equal(times.step[0], times.cycles);
+    emit_times_free(&times);
     fixture_free(&f);
 }
 
@@ -95,8 +100,14 @@ static void test_space(void **state) {
     assert_int_equal(most.ranges[0].end, CHIP_REGION1_BASE);
     assert_int_equal(most.ranges[1].begin, CHIP_REGION1_BASE);
     assert_int_equal(most.ranges[1].end, CHIP_APP_LOAD_LIMIT);
-    for (uint32_t tile = 0; tile < f.tiles.tiles; tile++)
-        assert_memory_equal(&f.spaces[tile], &most, sizeof most);
+    assert_int_equal(most.code.end, CHIP_HOST_WINDOW_BASE);
+    for (uint32_t tile = 0; tile < f.tiles.tiles; tile++) {
+        assert_memory_equal(f.spaces[tile].ranges, most.ranges, sizeof most.ranges);
+        const EmitProgram *program = &f.images.programs.items[f.images.program[tile]];
+        uint32_t end = program->samples + 4 * ((uint32_t)program->steps.count + 1);
+        assert_int_equal(f.spaces[tile].code.begin, align_up(end, 8));
+        assert_int_equal(f.spaces[tile].code.end, CHIP_HOST_WINDOW_BASE);
+    }
     const EmitCode *library = &f.library.parts.items[0];
     assert_true(library->address >= CHIP_LINK_REGION_BASE);
     assert_true(f.library.end_below <= CHIP_HOST_WINDOW_BASE);
@@ -157,7 +168,7 @@ static void test_overflow(void **state) {
     PlaceSpace space = emit_space(&library, &f.tiles, 0);
     assert_true(space.ranges[0].begin >= library.end_above);
     EmitImages images;
-    fixture_expect(emit_images(&library, &f.tiles, &f.places, &images, &diag), &diag);
+    fixture_expect(emit_images(&library, &f.tiles, &f.places, NULL, &images, &diag), &diag);
     const EmitProgram *program = &images.programs.items[0];
     assert_int_equal(program->steps.count, specs);
     assert_true(program->samples + 4 * (specs + 1) <= space.ranges[0].begin ||
@@ -167,7 +178,8 @@ static void test_overflow(void **state) {
     /* A program that is too long for what is left. */
     for (uint32_t i = 0; i < 4000; i++)
         add_step(&f.tiles, 0);
-    assert_int_equal(emit_images(&library, &f.tiles, &f.places, &images, &diag), ERR_EMIT_CODE);
+    assert_int_equal(emit_images(&library, &f.tiles, &f.places, NULL, &images, &diag),
+                     ERR_EMIT_CODE);
     assert_int_equal(diag_status(&diag), ERR_EMIT_CODE);
     diag_free(&diag);
     space = emit_space(&library, &f.tiles, 0);
@@ -227,7 +239,7 @@ static void test_memory(void **state) {
         mem_fail_after(n);
         status = emit_link(&f.tiles, &library, &diag);
         if (!status) {
-            status = emit_images(&library, &f.tiles, &f.places, &images, &diag);
+            status = emit_images(&library, &f.tiles, &f.places, NULL, &images, &diag);
             emit_images_free(&images);
             emit_library_free(&library);
         }
