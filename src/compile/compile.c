@@ -162,7 +162,7 @@ static Status pack(Compiler *compiler, const EmitImages *images) {
     if (!package)
         return no_memory(compiler);
     Status status = package_build(package, compiler->graph, &attempt->tiles, &attempt->library,
-                                  images, &attempt->places, compiler->diag);
+                                  images, &attempt->places, NULL, compiler->diag);
     if (!status)
         status = add_notes(compiler);
     if (!status)

@@ -11,6 +11,7 @@ typedef struct Builder {
     const EmitLibrary *library;
     const EmitImages *images;
     const PlaceMap *places;
+    const EmitExchange *exchanges;
     uint32_t *call_origin; /* provenance of each step of the tile graph */
 } Builder;
 
@@ -62,6 +63,16 @@ static bool add_tile_segments(Builder *builder, uint32_t tile) {
     return memory && vec_push(&builder->package->segments, state);
 }
 
+static bool add_row(Builder *builder, const EmitRow *row) {
+    EmitCode code = {
+        .address = row->address, .size = row->size, .bytes = (const uint8_t *)row->words};
+    EmitSymbol symbol = {.size = row->size, .name = "exchange row"};
+    bool memory = vec_push(&code.symbols, symbol) &&
+                  add_segment(builder, row->tile, &code, PACKAGE_READ | PACKAGE_EXECUTE);
+    vec_free(&code.symbols);
+    return memory;
+}
+
 static bool add_entries(Builder *builder) {
     Package *package = builder->package;
     const char *names[2] = {package_string(package, EMIT_RUN),
@@ -104,7 +115,10 @@ static bool add_origins(Builder *builder) {
         }
         char name[40], detail[60];
         snprintf(name, sizeof name, "step %zu", s);
-        snprintf(detail, sizeof detail, "%u calls", step->call_count);
+        if (step->kind == STEP_EXCHANGE)
+            snprintf(detail, sizeof detail, "%u copies", step->copy_count);
+        else
+            snprintf(detail, sizeof detail, "%u calls", step->call_count);
         builder->call_origin[s] = parent == PACKAGE_NONE
                                       ? PACKAGE_NONE
                                       : add_origin(builder, parent, "phase", name, detail);
@@ -123,7 +137,9 @@ static bool add_steps(Builder *builder, uint32_t index) {
         const EmitStep *step = &program->steps.items[s];
         PackageStep row = {.program = index,
                            .step = s,
-                           .kind = PACKAGE_COMPUTE,
+                           .kind = builder->tiles->steps.items[step->step].kind == STEP_EXCHANGE
+                                       ? PACKAGE_EXCHANGE
+                                       : PACKAGE_COMPUTE,
                            .name = package_string(package, step->name),
                            .origin = builder->call_origin[step->step],
                            .invocations = step->calls,
@@ -132,6 +148,13 @@ static bool add_steps(Builder *builder, uint32_t index) {
             return false;
     }
     return true;
+}
+
+/* Values beyond those of the graph are the tile graph's own. */
+static const char *value_name(const Builder *builder, uint32_t value) {
+    const TileGraph *tiles = builder->tiles;
+    return value < tiles->values.count ? tiles->values.items[value].name
+                                       : builder->graph->values.items[value].name;
 }
 
 static bool add_buffers(Builder *builder, uint32_t index) {
@@ -146,8 +169,11 @@ static bool add_buffers(Builder *builder, uint32_t index) {
         const LowerBuffer *buffer = &tiles->buffers.items[i];
         PackageBuffer row = {.program = index,
                              .ordinal = i - tiles->tile_buffer[tile],
-                             .name = arena_printf(&package->arena, "%s %%%s", roles[buffer->role],
-                                                  builder->graph->values.items[buffer->value].name),
+                             .name =
+                                 buffer->role == BUFFER_ROWS
+                                     ? arena_printf(&package->arena, "row %u", buffer->shard)
+                                     : arena_printf(&package->arena, "%s %%%s", roles[buffer->role],
+                                                    value_name(builder, buffer->value)),
                              .address = builder->places->address[i],
                              .size = buffer->bytes + buffer->tail,
                              .memory_class = buffer->memory_class,
@@ -225,13 +251,21 @@ static bool add_bindings(Builder *builder) {
 
 Status package_build(Package *package, const Graph *graph, const TileGraph *tiles,
                      const EmitLibrary *library, const EmitImages *images, const PlaceMap *places,
-                     Diag *diag) {
-    Builder builder = {package, graph, tiles, library, images, places, NULL};
+                     const EmitExchange *exchanges, Diag *diag) {
+    Builder builder = {.package = package,
+                       .graph = graph,
+                       .tiles = tiles,
+                       .library = library,
+                       .images = images,
+                       .places = places,
+                       .exchanges = exchanges};
     builder.call_origin = mem_alloc(tiles->steps.count + 1, sizeof *builder.call_origin);
     bool memory = builder.call_origin && add_origins(&builder) && add_programs(&builder) &&
                   add_bindings(&builder) && add_entries(&builder);
     for (uint32_t tile = 0; tile < images->tiles && memory; tile++)
         memory = add_tile_segments(&builder, tile);
+    for (size_t i = 0; i < images->rows.count && memory; i++)
+        memory = add_row(&builder, &images->rows.items[i]);
     mem_free(builder.call_origin);
     return memory ? STATUS_OK
                   : diag_error(diag, ERR_NO_MEMORY, DIAG_NOWHERE, "filling the package");

@@ -70,7 +70,8 @@ static bool any_grid_fits(const Graph *graph, uint32_t tiles) {
     GraphGemm extents = graph_gemm(graph, 2);
     Precision precision = graph->values.items[0].precision;
     PlaceSpace most = {
-        {{CHIP_DATA_BASE, CHIP_REGION1_BASE}, {CHIP_REGION1_BASE, CHIP_APP_LOAD_LIMIT}}, 2};
+        .ranges = {{CHIP_DATA_BASE, CHIP_REGION1_BASE}, {CHIP_REGION1_BASE, CHIP_APP_LOAD_LIMIT}},
+        .count = 2};
     for (uint32_t swapped = 0; swapped < 2; swapped++)
         for (uint32_t r = 1; r <= tiles; r++)
             for (uint32_t c = 1; r * c <= tiles; c++) {

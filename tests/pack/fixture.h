@@ -9,9 +9,9 @@ static inline Package *fixture_package(const Fixture *f) {
     Diag diag = {0};
     Package *package = package_create("test 1", f->tiles.tiles);
     assert_non_null(package);
-    fixture_expect(
-        package_build(package, f->graph, &f->tiles, &f->library, &f->images, &f->places, &diag),
-        &diag);
+    fixture_expect(package_build(package, f->graph, &f->tiles, &f->library, &f->images, &f->places,
+                                 NULL, &diag),
+                   &diag);
     diag_free(&diag);
     return package;
 }

@@ -253,7 +253,7 @@ static void test_memory(void **state) {
         mem_fail_after(n);
         package = package_create("test", f.tiles.tiles);
         status = package ? package_build(package, f.graph, &f.tiles, &f.library, &f.images,
-                                         &f.places, &diag)
+                                         &f.places, NULL, &diag)
                          : ERR_NO_MEMORY;
         if (!status)
             status = package_finish(package, &diag);
