@@ -1,10 +1,12 @@
-/* Horizons of large exchange phases: `bench_exchange` prints name, transfers, bound, horizon,
- * ratio, longest row, policy and seconds of each. Phases are those that plans of the SigLIP MLP
- * need. */
+/* Horizons of large exchange phases: name, transfers, words delivered, bound, horizon, ratio,
+ * longest row, policy, and the seconds that scheduling, verifying and simulating took. Phases are
+ * those that plans of the SigLIP MLP need, and a few patterns. */
 #include "base/progress.h"
+#include "sim/fabric.h"
 #include "xchg/xchg.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define TILES 1472u
 
@@ -96,6 +98,58 @@ static void replicate(XchgPhase *phase, uint32_t groups, uint32_t share, uint32_
     }
 }
 
+/* ---- the simulator's fabric ------------------------------------------------------------------ */
+
+#define ROW_ADDRESS 0x4C000u
+
+static uint8_t *memory; /* of all tiles; pages appear as they are touched */
+static FabricRow executed[TILES];
+
+static uint8_t *memory_at(uint32_t tile, uint32_t address) {
+    return memory + (size_t)tile * CHIP_TILE_MEM_SIZE + (address - CHIP_TILE_MEM_BASE);
+}
+
+static void read_memory(void *context, uint32_t tile, uint32_t address, void *bytes, size_t size) {
+    (void)context;
+    memcpy(bytes, memory_at(tile, address), size);
+}
+
+static bool write_memory(void *context, uint32_t tile, uint32_t address, const void *bytes,
+                         size_t size) {
+    (void)context;
+    memcpy(memory_at(tile, address), bytes, size);
+    return true;
+}
+
+static void execute(const XchgRow *row, const uint32_t *words) {
+    FabricRow *r = executed + row->tile;
+    FabricTrap trap;
+    fabric_row_begin(r, row->tile, ROW_ADDRESS);
+    for (uint32_t i = 0; i + 1 < row->word_count;) {
+        IsaInstr instr;
+        unsigned size = isa_decode(words + i, row->word_count - i, &instr);
+        must(size > 0 && fabric_row_issue(r, &instr, ROW_ADDRESS + 4 * i, &trap) == STATUS_OK,
+             "executing a row");
+        i += size / 4;
+    }
+    fabric_row_end(r, ROW_ADDRESS + 4 * row->word_count);
+}
+
+/* Plays the rows; returns the words that were delivered. */
+static uint64_t play(const XchgPhase *phase, const XchgRows *rows) {
+    for (uint32_t i = 0; i < TILES; i++)
+        executed[i].active = false;
+    for (size_t i = 0; i < rows->rows.count; i++)
+        execute(rows->rows.items + i, rows->words.items + rows->rows.items[i].first_word);
+    FabricPhase fabric = {phase->name, executed, TILES, {NULL, read_memory, write_memory}};
+    FabricTrap trap;
+    must(fabric_run(&fabric, &trap) == STATUS_OK, trap.text);
+    uint64_t words = 0;
+    for (size_t i = 0; i < phase->transfers.count; i++)
+        words += (uint64_t)phase->transfers.items[i].words * phase->transfers.items[i].dest_count;
+    return words;
+}
+
 static void run(const char *name, XchgPhase *phase) {
     XchgSchedule schedule;
     XchgRows rows;
@@ -113,18 +167,48 @@ static void run(const char *name, XchgPhase *phase) {
         diag_print(&diag, stderr);
         exit(1);
     }
-    printf("%-44s %7zu %6llu %6u %6.3f %6u  %-36s %6.2f %6.2f\n", name, phase->transfers.count,
-           (unsigned long long)bound, schedule.horizon, schedule.horizon / (double)bound,
-           rows.max_bytes, schedule.policy, scheduled - begin, verified - scheduled);
+    uint64_t words = play(phase, &rows);
+    double played = clock_seconds();
+    printf("%-40s %7zu %7.2f %6llu %6u %6.3f %6u  %-40s %6.2f %6.2f %6.2f\n", name,
+           phase->transfers.count, (double)words * 1e-6, (unsigned long long)bound,
+           schedule.horizon, schedule.horizon / (double)bound, rows.max_bytes, schedule.policy,
+           scheduled - begin, verified - scheduled, played - verified);
     xchg_schedule_free(&schedule);
     xchg_rows_free(&rows);
     xchg_phase_free(phase);
     diag_free(&diag);
 }
 
+/* All but one tile of each group send to that one. */
+static void gather(XchgPhase *phase, uint32_t groups, uint32_t share, uint32_t words) {
+    for (uint32_t from = 1; from < share; from++) {
+        for (uint32_t g = 0; g < groups; g++) {
+            XchgDest dest = {g * share, 0x60000 + from * words * 4};
+            must(xchg_phase_add(phase, g * share + from, 0xa0000, words, &dest, 1, NULL) ==
+                     STATUS_OK,
+                 "building");
+        }
+    }
+}
+
+/* Every tile of a group has a block for every other one. */
+static void transpose(XchgPhase *phase, uint32_t groups, uint32_t share, uint32_t words) {
+    for (uint32_t round = 1; round < share; round++) {
+        for (uint32_t i = 0; i < groups * share; i++) {
+            uint32_t at = i % share, to = (at + round) % share;
+            XchgDest dest = {i - at + to, 0x60000 + at * words * 4};
+            must(xchg_phase_add(phase, i, 0xa0000 + to * words * 4, words, &dest, 1, NULL) ==
+                     STATUS_OK,
+                 "building");
+        }
+    }
+}
+
 int main(void) {
-    printf("%-44s %7s %6s %6s %6s %6s  %-36s %6s %6s\n", "phase", "copies", "bound", "events",
-           "ratio", "row B", "policy", "sched", "verify");
+    memory = mem_alloc(TILES, CHIP_TILE_MEM_SIZE);
+    must(memory, "reserving memory");
+    printf("%-40s %7s %7s %6s %6s %6s %6s  %-40s %6s %6s %6s\n", "phase", "copies", "Mwords",
+           "bound", "events", "ratio", "row B", "policy", "sched", "verify", "fabric");
     XchgPhase phase = {0};
     hidden_distribution(&phase, 5, 269, 4, 8);
     run("hidden 5x269 -> 4x46x8 swapped", &phase);
@@ -149,5 +233,17 @@ int main(void) {
     phase = (XchgPhase){0};
     replicate(&phase, 16, 92, 64);
     run("input 16 groups, shared by 92", &phase);
+    phase = (XchgPhase){0};
+    gather(&phase, 46, 32, 96);
+    run("partials of 32 tiles onto one owner", &phase);
+    phase = (XchgPhase){0};
+    transpose(&phase, 46, 32, 12);
+    run("transpose in 46 groups of 32", &phase);
+    phase = (XchgPhase){0};
+    transpose(&phase, 8, 184, 4);
+    run("transpose in 8 groups of 184", &phase);
+    for (uint32_t i = 0; i < TILES; i++)
+        fabric_row_free(executed + i);
+    mem_free(memory);
     return 0;
 }

@@ -9,12 +9,13 @@
 
 #define SCTL_PAIRED 4u
 
-/* No item is on its way for less than 19 events or more than 166 (the route times of chip.h). All
- * clocks may therefore advance a slice at a time, tile after tile, and a sender need only remember
- * its last 256 items. */
-#define SLICE    16
-#define REMEMBER 256
-#define FLIGHT   (REMEMBER - SLICE)
+/* All clocks advance together, a slice at a time, tile after tile. That keeps the order of time: an
+ * item is on its way for 19 events at least (the route times of chip.h), so that what depends on a
+ * write of this slice is written in a later one. */
+#define SLICE 16
+
+/* Longer than any item is on its way. */
+#define FLIGHT 256
 
 /* A row that sends runs to this event at least. */
 #define SENDER_EVENTS 6
@@ -22,18 +23,13 @@
 /* Items of 64 bits are stored in the format that was set this much before. */
 #define FORMAT_LAG 2
 
-typedef struct Sent {
-    uint64_t value;
-    int32_t event;
-    uint32_t message;
-} Sent;
-
 /* One of a tile's two receive multiplexers. */
 typedef struct Mux {
     size_t next;     /* its next control in the row, or their count */
     uint32_t source; /* logical tile, or FABRIC_NONE: connected to nothing */
     int32_t flight;  /* events from the source's send to the write here */
     uint32_t direction;
+    uint32_t message; /* of the source: the one that is being received, or the next one */
 } Mux;
 
 /* Consecutive items of one message, written in consecutive events to consecutive addresses. */
@@ -48,9 +44,6 @@ typedef struct Port {
     uint32_t physical;
     int32_t pipe;           /* events from the mux to memory */
     uint32_t first_message; /* of this tile in Fabric.deliveries */
-
-    size_t send; /* the message being sent, or the next one */
-    Sent *sent;  /* by event modulo REMEMBER; NULL: sends nothing */
 
     Mux mux[2]; /* ordinary, paired */
     size_t pic; /* next control for pointer and format */
@@ -300,17 +293,31 @@ static size_t next_control(const FabricRow *row, size_t from, FabricStream strea
     return from;
 }
 
+/* The first message of the row that is not over at `event`. */
+static uint32_t first_message_after(const FabricRow *row, int32_t event) {
+    uint32_t low = 0, high = (uint32_t)row->sends.count;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (send_end(row->sends.items + middle) > event)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
 static void select_source(const Fabric *f, Port *port, Mux *mux, const FabricControl *c) {
     mux->source = selected(f, port, c);
     if (mux->source == FABRIC_NONE)
         return;
     unsigned s = f->ports[mux->source].physical, d = port->physical;
     ChipRoute route = chip_route(s, d);
-    mux->direction = (uint32_t)route.direction;
+    int32_t way = route.time + 1; /* to the mux */
     if (c->selector)
-        mux->flight = MAX_OF(route.time, chip_route(s, d ^ 2).time) + 1 + port->pipe;
-    else
-        mux->flight = route.time + 1 + port->pipe;
+        way = MAX_OF(route.time, chip_route(s, d ^ 2).time);
+    mux->direction = (uint32_t)route.direction;
+    mux->flight = way + port->pipe + c->selector;
+    mux->message = first_message_after(f->ports[mux->source].row, c->event - way);
     assert(mux->flight > SLICE && mux->flight < FLIGHT);
 }
 
@@ -354,33 +361,21 @@ static void advance_memory(Port *port, int32_t slot) {
     }
 }
 
-static void send_item(const Fabric *f, uint32_t tile, int32_t event) {
-    Port *port = f->ports + tile;
-    const FabricRow *row = port->row;
-    while (port->send < row->sends.count && send_end(row->sends.items + port->send) <= event)
-        port->send++;
-    if (port->send == row->sends.count || row->sends.items[port->send].start > event)
-        return;
-    const FabricSend *send = row->sends.items + port->send;
-    uint32_t size = item_size(send->sctl);
-    uint32_t address = send->address + (uint32_t)(event - send->start) * size;
-    Sent *sent = port->sent + event % REMEMBER;
-    *sent = (Sent){0, event, (uint32_t)port->send};
-    if (chip_address_ok(address) && chip_address_ok(address + size - 1) && address % size == 0)
-        f->phase->memory.read(f->phase->memory.context, tile, address, &sent->value, size);
-}
-
-/* An item on its way into memory. */
+/* What a mux takes at one event: an item of a message of its source. */
 typedef struct Arrival {
-    const Sent *sent;
     const Mux *mux;
-    bool paired;
+    const FabricSend *send;
+    uint32_t item;
 } Arrival;
+
+static uint32_t arrival_size(const Arrival *a) {
+    return item_size(a->send->sctl);
+}
 
 /* Why the item cannot be stored, STATUS_OK if it can. */
 static Status storable(const Port *port, const Arrival *a, int32_t slot) {
-    uint32_t size = a->paired ? 8 : 4;
-    bool format_good = a->paired ? port->item_format == a->mux->direction
+    uint32_t size = arrival_size(a);
+    bool format_good = size == 8 ? port->item_format == a->mux->direction
                                  : port->format == 0 && slot >= port->words_from;
     if (!format_good)
         return ERR_SIM_XCHG_FORMAT;
@@ -393,13 +388,14 @@ static Status storable(const Port *port, const Arrival *a, int32_t slot) {
 
 static void refuse_item(Fabric *f, uint32_t tile, const Arrival *a, int32_t slot, Status code) {
     const Port *port = f->ports + tile;
-    const char *item = a->paired ? "an item of 64 bits" : "a word";
-    FabricTrap trap = with_message(at(code, tile, slot), a->mux->source, a->sent->message);
-    if (code == ERR_SIM_XCHG_FORMAT && !a->paired && port->format == 0)
+    bool wide = arrival_size(a) == 8;
+    const char *item = wide ? "an item of 64 bits" : "a word";
+    FabricTrap trap = with_message(at(code, tile, slot), a->mux->source, a->mux->message);
+    if (code == ERR_SIM_XCHG_FORMAT && !wide && port->format == 0)
         violate(f, trap, "%s arrives less than %d events after a 64-bit format", item, FORMAT_LAG);
     else if (code == ERR_SIM_XCHG_FORMAT)
         violate(f, trap, "%s arrives while the format is %u", item,
-                a->paired ? port->item_format : port->format);
+                wide ? port->item_format : port->format);
     else if (code == ERR_SIM_XCHG_POINTER)
         violate(f, trap, "%s arrives before a pointer is set", item);
     else
@@ -407,81 +403,99 @@ static void refuse_item(Fabric *f, uint32_t tile, const Arrival *a, int32_t slot
                 port->pointer);
 }
 
-static void record(Fabric *f, Port *port, const Arrival *a, int32_t slot, uint32_t size) {
+static void record(Fabric *f, Port *port, const Arrival *a, int32_t slot, uint32_t items) {
+    uint32_t bytes = items * arrival_size(a);
     Run *last = port->runs.count ? port->runs.items + port->runs.count - 1 : NULL;
     if (last && last->end == slot && last->source == a->mux->source &&
-        last->message == a->sent->message && last->address + last->bytes == port->pointer) {
-        last->bytes += size;
-        last->end++;
+        last->message == a->mux->message && last->address + last->bytes == port->pointer) {
+        last->bytes += bytes;
+        last->end += (int32_t)items;
     } else {
-        Run run = {port->pointer, size, slot, slot + 1, a->mux->source, a->sent->message};
+        Run run = {port->pointer,         bytes,          slot,
+                   slot + (int32_t)items, a->mux->source, a->mux->message};
         if (!vec_push(&port->runs, run))
             f->out_of_memory = true;
     }
 }
 
-static void store_item(Fabric *f, uint32_t tile, const Arrival *a, int32_t slot) {
+/* Stores so many items, at most SLICE, from `slot` on. They are read only now: where nobody breaks
+ * the order of messages, nobody has changed them since they were sent. */
+static void store_items(Fabric *f, uint32_t tile, const Arrival *a, int32_t slot, uint32_t items) {
     Port *port = f->ports + tile;
     const FabricMemory *memory = &f->phase->memory;
-    uint32_t size = a->paired ? 8 : 4;
+    uint32_t size = arrival_size(a);
+    uint64_t values[SLICE] = {0};
+    if (send_readable(a->send))
+        memory->read(memory->context, a->mux->source, a->send->address + a->item * size, values,
+                     items * size);
+    record(f, port, a, slot, items);
+    if (!memory->write(memory->context, tile, port->pointer, values, items * size))
+        f->out_of_memory = true;
+    port->pointer += items * size;
+}
+
+static void store_item(Fabric *f, uint32_t tile, const Arrival *a, int32_t slot) {
+    Port *port = f->ports + tile;
     advance_memory(port, slot);
     Status status = storable(port, a, slot);
     if (status == STATUS_OK) {
-        record(f, port, a, slot, size);
-        if (!memory->write(memory->context, tile, port->pointer, &a->sent->value, size))
-            f->out_of_memory = true;
+        store_items(f, tile, a, slot, 1);
     } else {
         refuse_item(f, tile, a, slot, status);
+        port->pointer += arrival_size(a);
     }
-    port->pointer += size;
 }
 
-/* The mux of `holder` takes no good item for `tile`; `sent` is NULL if it takes none. */
+/* The message that the source of the mux sends at `event`, or NULL. */
+static const FabricSend *message_at(const Fabric *f, Mux *mux, int32_t event) {
+    const FabricRow *row = f->ports[mux->source].row;
+    while (mux->message < row->sends.count && send_end(row->sends.items + mux->message) <= event)
+        mux->message++;
+    const FabricSend *send = row->sends.items + mux->message;
+    return mux->message < row->sends.count && send->start <= event ? send : NULL;
+}
+
+/* The mux of `holder` takes no good item for `tile`; `send` is NULL if it takes none. */
 static void refuse_sample(Fabric *f, uint32_t tile, uint32_t holder, uint32_t selector,
-                          int32_t slot, const Sent *sent) {
+                          int32_t slot, const FabricSend *send) {
     const Mux *mux = f->ports[holder].mux + selector;
     FabricTrap trap =
         at(ERR_SIM_XCHG_SILENT, tile, sampling_event(f->ports + holder, selector, slot));
     trap.source = mux->source;
-    if (!sent) {
+    if (!send) {
         violate(f, trap, "the mux selects tile %u, which sends nothing at its event %d",
                 mux->source, slot - mux->flight);
         return;
     }
-    trap.message = sent->message;
-    uint32_t sctl = f->ports[mux->source].row->sends.items[sent->message].sctl;
-    if (!(sctl & mux->direction))
+    trap.message = mux->message;
+    if (!(send->sctl & mux->direction))
         violate(f, trap, "the mux selects tile %u, which sends in the other direction",
                 mux->source);
     else
         violate(f, coded(trap, ERR_SIM_XCHG_FORMAT), "the %s mux takes items of %u bits",
-                selector ? "paired" : "ordinary", 8 * item_size(sctl));
+                selector ? "paired" : "ordinary", 8 * item_size(send->sctl));
 }
 
 /* What the mux of `holder` takes for `tile` into this slot; false if nothing. */
 static bool sample(Fabric *f, uint32_t tile, uint32_t holder, uint32_t selector, int32_t slot,
                    Arrival *arrival) {
-    const Mux *mux = f->ports[holder].mux + selector;
+    Mux *mux = f->ports[holder].mux + selector;
     if (mux->source == FABRIC_NONE)
         return false;
-    const Port *source = f->ports + mux->source;
     int32_t event = slot - mux->flight;
-    const Sent *sent = source->sent ? source->sent + (uint32_t)event % REMEMBER : NULL;
-    if (sent && sent->event != event)
-        sent = NULL;
-    uint32_t sctl = sent ? source->row->sends.items[sent->message].sctl : 0;
-    if (!(sctl & mux->direction) || (sctl & SCTL_PAIRED) != (selector ? SCTL_PAIRED : 0)) {
-        refuse_sample(f, tile, holder, selector, slot, sent);
+    const FabricSend *send = message_at(f, mux, event);
+    if (!send || !(send->sctl & mux->direction) || item_size(send->sctl) != (selector ? 8 : 4)) {
+        refuse_sample(f, tile, holder, selector, slot, send);
         return false;
     }
-    *arrival = (Arrival){sent, mux, selector != 0};
+    *arrival = (Arrival){mux, send, (uint32_t)(event - send->start)};
     return true;
 }
 
 static void check_arrivals(Fabric *f, uint32_t tile, const Arrival *arrivals, int count,
                            int32_t slot) {
     const FabricRow *row = f->ports[tile].row;
-    uint32_t source = arrivals[0].mux->source, message = arrivals[0].sent->message;
+    uint32_t source = arrivals[0].mux->source, message = arrivals[0].mux->message;
     if (count > 1)
         violate(f, with_message(at(ERR_SIM_XCHG_LANE, tile, slot), source, message),
                 "items of tiles %u and %u are written in one event", source,
@@ -504,32 +518,85 @@ static void receive_items(Fabric *f, uint32_t tile, int32_t slot) {
         store_item(f, tile, arrivals + i, slot);
 }
 
-/* Whether a tile can send or receive before `end`. */
-static bool awake(const Port *port, int32_t end) {
+/* ---- a slice at once: the same, where nothing changes in it ---------------------------------- */
+
+/* Whether a mux keeps its source for all slots of the slice. */
+static bool keeps_source(const Port *port, uint32_t selector, int32_t end) {
     const FabricRow *row = port->row;
-    for (uint32_t i = 0; i < 2; i++) {
-        const Mux *mux = port->mux + i;
-        if (mux->source != FABRIC_NONE ||
-            (mux->next < row->controls.count &&
-             row->controls.items[mux->next].event < sampling_event(port, i, end)))
-            return true;
+    size_t next = port->mux[selector].next;
+    return next == row->controls.count ||
+           row->controls.items[next].event > sampling_event(port, selector, end - 1);
+}
+
+/* Whether pointer and format stay for all slots of the slice, and as they stand allow its items. */
+static bool keeps_memory(const Port *port, const Arrival *a, int32_t begin, int32_t end) {
+    const FabricRow *row = port->row;
+    const FabricControl *c = row->controls.items;
+    for (size_t i = port->pic; i < row->controls.count && c[i].event < end; i++) {
+        if (c[i].stream == FABRIC_PIC)
+            return false;
     }
-    return port->send < row->sends.count && row->sends.items[port->send].start < end;
+    if (port->lagging < row->controls.count && c[port->lagging].event < end - FORMAT_LAG)
+        return false;
+    return storable(port, a, begin) == STATUS_OK &&
+           chip_address_ok(port->pointer + SLICE * arrival_size(a) - 1) &&
+           row->event >= end + CHIP_EXCHANGE_TAIL_GUARD;
+}
+
+/* Receives a whole slice; false, with nothing done, if it must be looked at item by item. */
+static bool receive_slice(Fabric *f, uint32_t tile, int32_t begin) {
+    int32_t end = begin + SLICE;
+    Port *port = f->ports + tile, *partner = f->ports + (tile ^ 1);
+    Mux *muxes[] = {port->mux, port->mux + 1, partner->mux + 1}, *only = NULL;
+    if (!keeps_source(port, 0, end) || !keeps_source(port, 1, end) ||
+        !keeps_source(partner, 1, end))
+        return false;
+    for (size_t i = 0; i < COUNT_OF(muxes); i++) {
+        if (muxes[i]->source == FABRIC_NONE)
+            continue;
+        if (only)
+            return false;
+        only = muxes[i];
+    }
+    if (!only)
+        return true;
+    int32_t event = begin - only->flight;
+    const FabricSend *send = message_at(f, only, event);
+    if (!send || send_end(send) < event + SLICE || !(send->sctl & only->direction) ||
+        item_size(send->sctl) != (only == port->mux ? 4 : 8))
+        return false;
+    Arrival a = {only, send, (uint32_t)(event - send->start)};
+    advance_memory(port, begin);
+    if (!keeps_memory(port, &a, begin, end))
+        return false;
+    store_items(f, tile, &a, begin, SLICE);
+    return true;
+}
+
+/* Whether a tile can receive before `end`. */
+static bool awake(const Port *port, int32_t end) {
+    return port->mux[0].source != FABRIC_NONE || port->mux[1].source != FABRIC_NONE ||
+           !keeps_source(port, 0, end) || !keeps_source(port, 1, end);
 }
 
 static void play_pair(Fabric *f, uint32_t pair, int32_t begin) {
-    Port *ports = f->ports + 2 * pair;
+    uint32_t first = 2 * pair;
+    Port *ports = f->ports + first;
     int32_t end = begin + SLICE;
     if (!awake(ports, end) && !awake(ports + 1, end))
         return;
-    for (int32_t event = begin; event < end; event++) {
+    for (uint32_t i = 0; i < 4; i++)
+        advance_mux(f, ports + i / 2, i % 2, begin);
+    bool received[2] = {receive_slice(f, first, begin), receive_slice(f, first + 1, begin)};
+    if (received[0] && received[1])
+        return;
+    for (int32_t slot = begin; slot < end; slot++) {
+        for (uint32_t i = 0; i < 4; i++)
+            advance_mux(f, ports + i / 2, i % 2, slot);
         for (uint32_t i = 0; i < 2; i++) {
-            send_item(f, 2 * pair + i, event);
-            advance_mux(f, ports + i, 0, event);
-            advance_mux(f, ports + i, 1, event);
+            if (!received[i])
+                receive_items(f, first + i, slot);
         }
-        for (uint32_t i = 0; i < 2; i++)
-            receive_items(f, 2 * pair + i, event);
     }
 }
 
@@ -537,7 +604,7 @@ static void play(Fabric *f) {
     int32_t end = 0;
     for (uint32_t i = 0; i < f->port_count; i++)
         end = MAX_OF(end, f->ports[i].row->event);
-    end += REMEMBER; /* what the last controls let in */
+    end += FLIGHT; /* what the last controls let in */
     for (int32_t begin = 0; begin < end && !f->out_of_memory; begin += SLICE)
         for (uint32_t pair = 0; pair < f->port_count / 2; pair++)
             play_pair(f, pair, begin);
@@ -713,7 +780,7 @@ static void check_memory(Fabric *f) {
 
 /* ---- entry ---------------------------------------------------------------------------------- */
 
-static bool init_port(Fabric *f, uint32_t tile, uint32_t *messages) {
+static void init_port(Fabric *f, uint32_t tile, uint32_t *messages) {
     Port *port = f->ports + tile;
     port->row = tile < f->phase->tile_count ? f->phase->rows + tile : &no_row;
     if (!port->row->active)
@@ -727,12 +794,6 @@ static bool init_port(Fabric *f, uint32_t tile, uint32_t *messages) {
         port->mux[i].next = next_control(port->row, 0, FABRIC_XPIC, i);
     }
     port->lagging = next_control(port->row, 0, FABRIC_PIC, 1);
-    if (port->row->sends.count == 0)
-        return true;
-    port->sent = mem_alloc(REMEMBER, sizeof *port->sent);
-    for (uint32_t i = 0; port->sent && i < REMEMBER; i++)
-        port->sent[i].event = INT32_MIN;
-    return port->sent;
 }
 
 static bool init(Fabric *f, const FabricPhase *phase, FabricTrap *trap) {
@@ -741,17 +802,14 @@ static bool init(Fabric *f, const FabricPhase *phase, FabricTrap *trap) {
     f->ports = mem_alloc(f->port_count, sizeof *f->ports);
     uint32_t messages = 0;
     for (uint32_t i = 0; f->ports && i < f->port_count; i++)
-        if (!init_port(f, i, &messages))
-            return false;
+        init_port(f, i, &messages);
     f->deliveries = mem_alloc((size_t)messages + 1, sizeof *f->deliveries);
     return f->ports && f->deliveries;
 }
 
 static void finish(Fabric *f) {
-    for (uint32_t i = 0; f->ports && i < f->port_count; i++) {
-        mem_free(f->ports[i].sent);
+    for (uint32_t i = 0; f->ports && i < f->port_count; i++)
         vec_free(&f->ports[i].runs);
-    }
     mem_free(f->ports);
     mem_free(f->deliveries);
 }

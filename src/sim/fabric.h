@@ -84,7 +84,8 @@ void fabric_row_end(FabricRow *row, uint32_t end);
 
 void fabric_row_free(FabricRow *row);
 
-/* Tile memory, by aligned words of 4 or 8 bytes that exist. `write` may fail for want of memory. */
+/* Tile memory: word-aligned ranges that exist, of 4 to 128 bytes, which may cross any boundary.
+ * `write` may fail for want of memory. */
 typedef struct FabricMemory {
     void *context;
     void (*read)(void *context, uint32_t tile, uint32_t address, void *bytes, size_t size);

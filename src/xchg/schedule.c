@@ -245,6 +245,10 @@ typedef struct Waiting {
 /* Coarser than an event, so that pressure decides among pieces that are nearly as early. */
 #define GREEDY_STEP 8
 
+/* How often the greedy orders look at a piece before they give up, if there is a schedule already:
+ * many short pieces that compete for few tiles are looked at again and again. */
+#define MAX_LOOKS 2000000
+
 /* More pieces are not tried in the order of the busiest tiles. */
 #define BUSIEST_PIECES 4096
 
@@ -306,7 +310,10 @@ static PlaceResult place_greedy(Scheduler *s, const Pieces *pieces, Order order,
     }
     for (size_t i = heap->count / 2; i-- > 0;)
         sift_down(heap, i);
+    uint64_t looks = MAX_LOOKS + 4 * (uint64_t)pieces->count;
     while (heap->count > 0) {
+        if (looks-- == 0 && s->limit != UINT32_MAX)
+            return PLACE_WORSE;
         Waiting *top = heap->items;
         const Piece *piece = pieces->items + top->piece;
         int32_t ready = ready_at(s, piece->transfer);

@@ -74,10 +74,16 @@ static void check_phase(Board *board, uint64_t seed, PhaseLimits limits, Census 
     diag_free(&diag);
 }
 
+#ifdef __SANITIZE_ADDRESS__
+#define PHASES 300 /* all of them would take a quarter of a minute */
+#else
+#define PHASES 2000
+#endif
+
 static void test_random_phases(void **state) {
     Board *board = *state;
     Census census = {0};
-    uint64_t seed = 3000, count = getenv("TW_TEST_ALL") ? 2000 : 300;
+    uint64_t seed = 3000, count = getenv("TW_TEST_ALL") ? 2000 : PHASES;
     printf("phases from seed %llu on\n", (unsigned long long)seed);
     for (uint64_t i = 0; i < count; i++) {
         /* One in eight with messages longer than one may be. */
