@@ -218,8 +218,10 @@ static void bri(Context *c, const Half *h) {
 static void call(Context *c, const Half *h) {
     c->m[h->r[0]] = context_next_pc(c);
     take(c, (uint32_t)h->imm);
-    if (c->index == SUPERVISOR)
+    if (c->index == SUPERVISOR) {
         tile_event(c->tile, c->cycle, EVENT_CALL, (uint32_t)h->imm);
+        row_called(c, (uint32_t)h->imm);
+    }
 }
 
 ExecTable exec_int = {

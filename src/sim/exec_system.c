@@ -316,6 +316,12 @@ static void sans(Context *c, const Half *h) {
     tile_event(c->tile, c->cycle, EVENT_ARRIVE, CHIP_SYNC_ANS);
 }
 
+/* delay … sendpicp: the row reads its words itself. */
+static void timed(Context *c, const Half *h) {
+    (void)h;
+    row_entered(c);
+}
+
 static void trap(Context *c, const Half *h) {
     trap_raise(c, ERR_SIM_BREAKPOINT, 0, "trap %d", h->imm);
 }
@@ -354,9 +360,12 @@ static void rpt_imm(Context *c, const Half *h) {
 }
 
 ExecTable exec_system = {
-    [ISA_GET] = get,         [ISA_PUT] = put,       [ISA_UGET] = uget,
-    [ISA_UPUT] = uput,       [ISA_RUN] = run,       [ISA_RUNALL] = runall,
-    [ISA_EXITZ] = exitz,     [ISA_EXITNZ] = exitnz, [ISA_EXITNEG] = exitneg,
-    [ISA_EXITPOS] = exitpos, [ISA_SYNC] = sync,     [ISA_SANS] = sans,
-    [ISA_TRAP] = trap,       [ISA_RPT] = rpt,       [ISA_RPT_U12] = rpt_imm,
+    [ISA_GET] = get,         [ISA_PUT] = put,        [ISA_UGET] = uget,
+    [ISA_UPUT] = uput,       [ISA_RUN] = run,        [ISA_RUNALL] = runall,
+    [ISA_EXITZ] = exitz,     [ISA_EXITNZ] = exitnz,  [ISA_EXITNEG] = exitneg,
+    [ISA_EXITPOS] = exitpos, [ISA_SYNC] = sync,      [ISA_SANS] = sans,
+    [ISA_DELAY] = timed,     [ISA_DELAYPIC] = timed, [ISA_DELAYXPIC] = timed,
+    [ISA_SEND] = timed,      [ISA_SENDOFF] = timed,  [ISA_SENDPIC] = timed,
+    [ISA_SENDPICP] = timed,  [ISA_TRAP] = trap,      [ISA_RPT] = rpt,
+    [ISA_RPT_U12] = rpt_imm,
 };

@@ -47,7 +47,7 @@ typedef struct Port {
 
     Mux mux[2]; /* ordinary, paired */
     size_t pic; /* next control for pointer and format */
-    uint32_t pointer;
+    uint32_t base, pointer;
     bool pointed;
     uint32_t format;      /* as last written */
     int32_t words_from;   /* a format written before still holds back words until this event */
@@ -346,8 +346,11 @@ static void advance_memory(Port *port, int32_t slot) {
         if (c->stream != FABRIC_PIC)
             continue;
         if (c->selector == 0) {
-            port->pointer = row->incoming_base + 4 * c->value;
+            port->pointer = port->base + 4 * c->value;
             port->pointed = true;
+        } else if (c->selector == FABRIC_PIC_BASE) {
+            port->pointer += c->value;
+            port->base += c->value;
         } else {
             if (port->format)
                 port->words_from = c->event + FORMAT_LAG;
@@ -786,6 +789,7 @@ static void init_port(Fabric *f, uint32_t tile, uint32_t *messages) {
     if (!port->row->active)
         port->row = &no_row;
     port->physical = chip_tile_physical(tile);
+    port->base = port->row->incoming_base;
     port->pipe = CHIP_EXCHANGE_RECEIVE_PIPE + 2 * (int32_t)chip_tile_row(port->physical);
     port->first_message = *messages;
     *messages += (uint32_t)port->row->sends.count;

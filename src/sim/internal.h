@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "chip/chip.h"
 #include "num/amp.h"
+#include "sim/fabric.h"
 #include "sim/sim.h"
 
 #include <pthread.h>
@@ -147,6 +148,7 @@ typedef enum Wait {
     WAIT_ACKS,    /* sync 1 */
     WAIT_ALL,     /* sync 3 */
     WAIT_HOST,    /* sync 7 */
+    WAIT_ROW,     /* the row is through; what the others send has not been delivered yet */
 } Wait;
 
 /* The supervisor's part of a tile: interlocks, waits and control registers. */
@@ -158,6 +160,8 @@ typedef struct Supervisor {
     uint64_t arrived; /* cycle at which the wait began */
     uint32_t acks;    /* barriers still to be acknowledged for a `sans` */
     uint64_t ack_cycle;
+    bool phase_open;      /* released from a barrier of all tiles, and no row executed since */
+    uint64_t row_start;   /* cycle of the row's event 0 */
     bool consensus;       /* $SSR.LC: no worker reported false since it was set */
     uint32_t coefficient; /* $CCCSLOAD */
     uint32_t initial_control, initial_format, initial_scale;
@@ -207,7 +211,12 @@ struct Machine {
 
     bool started, at_host;
     uint64_t host_release; /* cycle at which the host barrier completed */
+    FabricRow *rows;       /* [tile_count]; of the present phase where active */
+    uint32_t phase_count;  /* barriers of all tiles since the host's */
+    const char *const *phase_names;
+    uint32_t phase_name_count;
     MachineTrap trap;
+    FabricTrap fabric_trap; /* code STATUS_OK: the trap is none of the fabric's */
 };
 
 /* memory.c -------------------------------------------------------------------------------------*/
@@ -270,6 +279,29 @@ void trap_raise(Context *context, Status code, uint32_t address, const char *for
     __attribute__((format(printf, 4, 5)));
 /* Reports to a Diag, with the disassembly of the trapped instruction. */
 Status trap_report(const Machine *machine, const MachineTrap *trap, Diag *diag);
+
+/* row.c ----------------------------------------------------------------------------------------*/
+
+/* The supervisor calls `target` now: executes it if it is the row of an open phase. */
+void row_called(Context *context, uint32_t target);
+/* The supervisor issues a timed instruction now, outside a row that was called. */
+void row_entered(Context *context);
+
+/* phase.c --------------------------------------------------------------------------------------*/
+
+/* Number of the present exchange phase, counted from the host's barrier. */
+static inline uint32_t phase_number(const Machine *machine) {
+    return machine->phase_count - 1;
+}
+/* Does any tile pause behind its row? */
+bool phase_is_pending(const Machine *machine);
+/* Delivers what all rows send and lets their tiles go on. Code of the trap otherwise, with
+ * Machine.trap set. */
+Status phase_run(Machine *machine);
+/* Reports a trap of the fabric. */
+Status phase_report(const Machine *machine, Diag *diag);
+/* The name of a phase, or "exchange N" in `text`. */
+const char *phase_name(const Machine *machine, uint32_t phase, char text[32]);
 
 /* tile.c ---------------------------------------------------------------------------------------*/
 

@@ -17,7 +17,8 @@ Machine *machine_create(uint32_t tiles, Pool *pool, const MachineOptions *option
     if (machine->options.cycle_budget == 0)
         machine->options.cycle_budget = MACHINE_CYCLE_BUDGET;
     machine->tiles = mem_alloc(tiles, sizeof *machine->tiles);
-    if (!machine->tiles || memory_init(machine) != STATUS_OK) {
+    machine->rows = mem_alloc(tiles, sizeof *machine->rows);
+    if (!machine->tiles || !machine->rows || memory_init(machine) != STATUS_OK) {
         machine_free(machine);
         return NULL;
     }
@@ -37,7 +38,10 @@ void machine_free(Machine *machine) {
         mem_free(machine->tiles[i].prepared_block);
         vec_free(&machine->tiles[i].timeline);
     }
+    for (uint32_t i = 0; i < machine->tile_count; i++)
+        fabric_row_free(&machine->rows[i]);
     memory_free(machine);
+    mem_free(machine->rows);
     mem_free(machine->tiles);
     pthread_mutex_destroy(&machine->mutex);
     mem_free(machine);
@@ -163,10 +167,19 @@ static bool collect_traps(Machine *machine, Diag *diag) {
 
 /* Running --------------------------------------------------------------------------------------*/
 
+void machine_name_phases(Machine *machine, const char *const *names, uint32_t count) {
+    machine->phase_names = names;
+    machine->phase_name_count = count;
+}
+
 void machine_start(Machine *machine, uint32_t entry) {
     for (uint32_t i = 0; i < machine->tile_count; i++)
         tile_start(&machine->tiles[i], entry);
+    for (uint32_t i = 0; i < machine->tile_count; i++)
+        machine->rows[i].active = false;
     machine->started = true;
+    machine->phase_count = 0;
+    machine->fabric_trap.code = STATUS_OK;
     machine->at_host = false;
     machine->trap = (MachineTrap){.code = STATUS_OK};
 }
@@ -185,6 +198,7 @@ static void run_body(void *context, size_t index, unsigned worker) {
 /* The host lets all tiles go on. */
 static void leave_host_barrier(Machine *machine) {
     machine->at_host = false;
+    machine->phase_count = 0;
     barrier_complete(machine, machine->host_release);
     for (uint32_t i = 0; i < machine->tile_count; i++)
         machine->tiles[i].counters.released = machine->host_release;
@@ -201,6 +215,11 @@ Status machine_run(Machine *machine, Diag *diag) {
         memory_sweep(machine);
         if (collect_traps(machine, diag))
             return machine->trap.code;
+        if (phase_is_pending(machine)) {
+            if (phase_run(machine) != STATUS_OK)
+                return trap_report(machine, &machine->trap, diag);
+            continue;
+        }
         uint64_t last;
         Wait zone = barrier_zone(machine, &last);
         if (zone == WAIT_NOTHING) {
@@ -215,6 +234,7 @@ Status machine_run(Machine *machine, Diag *diag) {
                 machine->tiles[i].counters.arrived = machine->tiles[i].supervisor.arrived;
             return STATUS_OK;
         }
+        machine->phase_count++;
         barrier_complete(machine, last + CHIP_SYNC_INTERNAL_CYCLES);
     }
 }

@@ -10,6 +10,12 @@
  * each other, so each runs alone to its next barrier and then the next tile does; values, cycles,
  * counters and traps are therefore identical for any number of threads.
  *
+ * Exchange: after each barrier of all tiles (`sync 3`) a tile may execute one row of timed
+ * instructions. Tiles pause at the ends of their rows; when all have reached a row's end or a
+ * barrier, the fabric (sim/fabric.h) delivers what was sent, and they go on. Rows start
+ * CHIP_SYNC_INTERNAL_CYCLES and the call after the last arrival. What breaks a rule of the exchange
+ * traps.
+ *
  * Addresses are byte addresses in tile memory, 0x4C000 … 0xE7FFF (chip/chip.h).
  */
 #pragma once
@@ -58,6 +64,9 @@ Status machine_write(Machine *machine, uint32_t tile, uint32_t address, const vo
 void machine_start(Machine *machine, uint32_t entry);
 void machine_start_tile(Machine *machine, uint32_t tile, uint32_t entry);
 
+/* Names for messages: phase i after each host barrier is names[i]. Borrowed. */
+void machine_name_phases(Machine *machine, const char *const *names, uint32_t count);
+
 /* Runs to the next host barrier of all tiles. STATUS_OK when all wait in it. Otherwise the code of
  * the trap that machine_trap tells about, also in `diag` (place.tile set); the machine can then be
  * inspected and freed, and machine_run again returns the same trap. */
@@ -75,6 +84,8 @@ typedef enum TrapClass {
 
 #define MACHINE_SUPERVISOR 6 /* context number of the supervisor; workers are 0 … 5 */
 
+#define MACHINE_NONE UINT32_MAX
+
 typedef struct MachineTrap {
     Status code; /* ERR_SIM_*, or ERR_NO_MEMORY */
     TrapClass class;
@@ -83,6 +94,11 @@ typedef struct MachineTrap {
     uint32_t pc;      /* of the instruction that trapped */
     uint32_t address; /* memory address concerned, 0 if none */
     uint64_t cycle;
+    /* Of an exchange: its number since the host barrier, the event on the tile's clock, the message
+     * (sender, and which of its messages), the effective memory element. MACHINE_NONE where not. */
+    uint32_t phase;
+    int32_t event;
+    uint32_t source, message, element;
     char text[160];
 } MachineTrap;
 

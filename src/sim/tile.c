@@ -33,6 +33,9 @@ void tile_start(Tile *tile, uint32_t entry) {
     tile->now = tile->resume = 0;
     tile->active = 0;
     tile->supervisor = (Supervisor){.consensus = true};
+    tile->supervisor.exchange[CHIP_CSR_S_INCOMING_MUX - CHIP_CSR_S_INCOMING_MUX] = CHIP_MUX_NEUTRAL;
+    tile->supervisor.exchange[CHIP_CSR_S_INCOMING_MUXPAIR - CHIP_CSR_S_INCOMING_MUX] =
+        CHIP_MUX_NEUTRAL;
     tile->budget_end = tile->machine->options.cycle_budget;
     tile->counters = (MachineTileCounters){0};
     tile->pairs = tile->extra_slots = 0;
@@ -45,6 +48,7 @@ void tile_release(Tile *tile, uint64_t cycle) {
     Supervisor *supervisor = &tile->supervisor;
     tile_event(tile, cycle, EVENT_RELEASE,
                supervisor->wait == WAIT_HOST ? CHIP_SYNC_GS2H : CHIP_SYNC_INTERNAL);
+    supervisor->phase_open = supervisor->wait != WAIT_HOST;
     supervisor->wait = WAIT_NOTHING;
     supervisor->next = cycle;
     tile->budget_end = cycle + tile->machine->options.cycle_budget;

@@ -24,6 +24,8 @@ static TrapClass trap_class(Status code) {
     case ERR_NO_MEMORY: return TRAP_UNSUPPORTED;
     case ERR_SIM_DEADLOCK:
     case ERR_SIM_BUDGET: return TRAP_ENDLESS;
+    case ERR_SIM_XCHG_ROW:
+    case ERR_SIM_XCHG_START:
     case ERR_SIM_WRITE_OVERLAP:
     case ERR_SIM_REPEAT: return TRAP_UNPREDICTABLE;
     default: return TRAP_UNDEFINED;
@@ -43,6 +45,10 @@ void trap_raise(Context *context, Status code, uint32_t address, const char *for
         .pc = context_pc(context),
         .address = address,
         .cycle = context->cycle,
+        .phase = MACHINE_NONE,
+        .source = MACHINE_NONE,
+        .message = MACHINE_NONE,
+        .element = MACHINE_NONE,
     };
     va_list arguments;
     va_start(arguments, format);
@@ -70,10 +76,14 @@ static void note_instruction(const Tile *tile, const MachineTrap *trap, Diag *di
 Status trap_report(const Machine *machine, const MachineTrap *trap, Diag *diag) {
     if (!diag)
         return trap->code;
-    char context[16] = "supervisor";
+    if (machine->fabric_trap.code != STATUS_OK)
+        return phase_report(machine, diag);
+    char context[16] = "supervisor", phase[32];
     if (trap->context != SUPERVISOR)
         snprintf(context, sizeof context, "worker %u", trap->context);
     DiagPlace place = {.tile = (int32_t)trap->tile};
+    if (trap->phase != MACHINE_NONE)
+        place.object = phase_name(machine, trap->phase, phase);
     diag_error(diag, trap->code, place, "%s at pc 0x%05X, cycle %llu: %s", context, trap->pc,
                (unsigned long long)trap->cycle, trap->text);
     note_instruction(&machine->tiles[trap->tile], trap, diag);
