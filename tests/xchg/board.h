@@ -5,9 +5,9 @@
 
 #include "testing.h"
 
+#include "execute.h"
+
 #include "base/random.h"
-#include "sim/fabric.h"
-#include "xchg/xchg.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -102,35 +102,6 @@ static bool board_write(void *context, uint32_t tile, uint32_t address, const vo
     return true;
 }
 
-#define ROW_RETURN_REGISTER 10
-
-/* Executes one row; its words stand at `address`. A branch through another register than the
- * return address would lead elsewhere. */
-static Status board_execute(Board *board, const XchgRow *row, const uint32_t *words,
-                            uint32_t address) {
-    FabricRow *r = board->rows + row->tile;
-    fabric_row_begin(r, row->tile, address);
-    r->incoming_base = r->outgoing_base = 0;
-    for (uint32_t i = 0; i < row->word_count;) {
-        IsaInstr instr;
-        unsigned size = isa_decode(words + i, row->word_count - i, &instr);
-        uint32_t pc = address + 4 * i;
-        if (size > 0 && instr.form == ISA_BR && instr.operand[0] == ROW_RETURN_REGISTER) {
-            fabric_row_end(r, pc + 4);
-            return STATUS_OK;
-        }
-        if (size == 0)
-            instr = (IsaInstr){.form = ISA_INVALID};
-        Status status = fabric_row_issue(r, &instr, pc, &board->trap);
-        if (status != STATUS_OK)
-            return status;
-        i += size / 4;
-    }
-    fabric_row_end(r, address + 4 * row->word_count);
-    board->trap.code = ERR_SIM_WORD; /* whatever follows the row is executed */
-    return ERR_SIM_WORD;
-}
-
 /* Plays all rows: the first trap of a row, or what the fabric says. */
 static Status board_play(Board *board, const XchgRows *rows, const uint32_t *row_address,
                          uint32_t tile_count) {
@@ -141,7 +112,8 @@ static Status board_play(Board *board, const XchgRows *rows, const uint32_t *row
     for (size_t i = 0; i < rows->rows.count; i++) {
         const XchgRow *row = rows->rows.items + i;
         Status status =
-            board_execute(board, row, rows->words.items + row->first_word, row_address[i]);
+            execute_row(board->rows + row->tile, row, rows->words.items + row->first_word,
+                        row_address[i], &board->trap);
         if (status != STATUS_OK)
             return status;
     }

@@ -1,5 +1,5 @@
 # Rows executed in the simulator.
-foreach(target test_xchg_random test_xchg_damage)
+foreach(target test_xchg_random test_xchg_damage test_xchg_patterns)
   if(TARGET ${target})
     target_link_libraries(${target} PRIVATE tw_sim)
   endif()
