@@ -73,7 +73,7 @@ static const char *string_at(Reader *r, uint32_t table, uint32_t offset) {
 }
 
 static bool read_header(Reader *r) {
-    if (r->size < sizeof(Elf32_Ehdr) || memcmp(r->bytes, ELFMAG, SELFMAG))
+    if (r->size < sizeof(Elf32_Ehdr) || memcmp(r->bytes, ELFMAG, SELFMAG) != 0)
         return wrong(r, "this is no ELF file");
     if (r->size > MAX_ELF_BYTES)
         return wrong(r, "the file is larger than any object");

@@ -302,14 +302,17 @@ static const struct {
     {"&", OP_AND, 5},  {"*", OP_MUL, 6},   {"/", OP_DIV, 6},  {"%", OP_MOD, 6},
 };
 
+static bool is_next(const Cursor *cursor, const char *text) {
+    size_t length = strlen(text);
+    return length <= (size_t)(cursor->end - cursor->at) && memcmp(cursor->at, text, length) == 0;
+}
+
 static Expr *parse_binary(Assembler *a, Cursor *cursor, int least, unsigned depth) {
     Expr *left = parse_unary(a, cursor, depth);
     while (left) {
         asm_skip_blanks(cursor);
-        size_t i = 0, room = (size_t)(cursor->end - cursor->at);
-        while (i < COUNT_OF(binary_operators) &&
-               (strlen(binary_operators[i].text) > room ||
-                memcmp(cursor->at, binary_operators[i].text, strlen(binary_operators[i].text))))
+        size_t i = 0;
+        while (i < COUNT_OF(binary_operators) && !is_next(cursor, binary_operators[i].text))
             i++;
         if (i == COUNT_OF(binary_operators) || binary_operators[i].strength < least)
             break;

@@ -169,7 +169,7 @@ bool asm_condition(Assembler *a, Cursor cursor) {
         continue_if(a, word, &cursor, place);
     } else {
         size_t i = 0;
-        while (i < COUNT_OF(if_words) && strcmp(if_words[i] + 1, word))
+        while (i < COUNT_OF(if_words) && strcmp(if_words[i] + 1, word) != 0)
             i++;
         if (i == COUNT_OF(if_words))
             return asm_skipping(a);
@@ -367,7 +367,7 @@ static void substitute(Assembler *a, const char *at, size_t length, const Parame
                 word++;
             size_t i = 0;
             while (i < count && (parameters[i].name->length != word ||
-                                 memcmp(parameters[i].name->text, at, word)))
+                                 memcmp(parameters[i].name->text, at, word) != 0))
                 i++;
             if (i < count)
                 add_text(a, values[i].at, values[i].length);

@@ -76,9 +76,9 @@ static bool take_broadcast(Assembler *a, Cursor *cursor, ParsedOperand *operand)
     Cursor ahead = {cursor->statement, cursor->at + 1, cursor->end};
     size_t length = asm_peek_word(&ahead);
     static const char *const words[] = {"", "B", "BL", "BU"};
-    for (uint8_t i = 1; i < COUNT_OF(words); i++) {
+    for (size_t i = 1; i < COUNT_OF(words); i++) {
         if (operand->arithmetic && operand->count == 1 && asm_word_is(ahead.at, length, words[i])) {
-            operand->broadcast = i;
+            operand->broadcast = (uint8_t)i;
             cursor->at = ahead.at + length;
             return true;
         }
@@ -140,7 +140,7 @@ static bool take_register(Assembler *a, Cursor *cursor, ParsedOperand *operand, 
 /* $CWEI_m_n: m 0..15, n 0..3; -1 if the word is no such name. */
 static int weight_register(const char *word, size_t length) {
     char text[16] = {0};
-    if (length < 8 || length > 9 || strncasecmp(word, "CWEI_", 5))
+    if (length < 8 || length > 9 || strncasecmp(word, "CWEI_", 5) != 0)
         return -1;
     memcpy(text, word + 5, length - 5);
     char *end;

@@ -207,7 +207,7 @@ static bool same_program(const EmitProgram *program, const Writer *writer) {
         program->samples != writer->layout.samples ||
         program->code.size != writer->layout.program_bytes ||
         program->steps.count != writer->steps.count ||
-        memcmp(program->code.bytes, writer->words.items, program->code.size))
+        memcmp(program->code.bytes, writer->words.items, program->code.size) != 0)
         return false;
     for (size_t i = 0; i < program->steps.count; i++)
         if (program->steps.items[i].step != writer->steps.items[i].step)

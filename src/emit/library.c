@@ -83,7 +83,7 @@ static bool keep_lines(EmitLibrary *library, const AsmImage *image, EmitCode *co
         if (!line->code || line->address < code->address ||
             line->address - code->address >= code->size)
             continue;
-        if (!file || strcmp(file, line->file))
+        if (!file || strcmp(file, line->file) != 0)
             file = arena_strdup(&library->arena, line->file);
         EmitLine kept = {line->address - code->address, file, line->line};
         if (!file || !vec_push(&code->lines, kept))

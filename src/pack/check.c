@@ -145,7 +145,7 @@ static Status check_entries(const Checker *checker) {
         const PackageEntry *entry = &package->entries.items[i];
         if (entry->name[0] == 0 || entry->tile != i % package->tile_count)
             return broken(checker, "entries", i, "every entry has a name and each tile once");
-        if (entry->tile ? strcmp(entry[-1].name, entry->name)
+        if (entry->tile ? strcmp(entry[-1].name, entry->name) != 0
                         : i && strcmp(entry[-1].name, entry->name) >= 0)
             return broken(checker, "entries", i, "names ascend, and each has all tiles");
         if (entry->address % 4 || !in_memory(entry->address, 4))
@@ -176,7 +176,7 @@ static Status check_calls(const Checker *checker) {
             return broken(checker, "host_calls", i, "the binding is not there");
         if (call->entry[0] && !has_entry(package, call->entry))
             return broken(checker, "host_calls", i, "the entry is not there");
-        if (next && strcmp(last->entry, call->entry))
+        if (next && strcmp(last->entry, call->entry) != 0)
             return broken(checker, "host_calls", i, "one call has one entry");
     }
     return STATUS_OK;

@@ -72,7 +72,7 @@ static size_t slot_of(const struct PackageIndex *index, const PackageBlob *blobs
     uint64_t hash;
     memcpy(&hash, id->bytes, sizeof hash);
     size_t slot = hash & (index->size - 1);
-    while (index->slots[slot] && memcmp(&blobs[index->slots[slot] - 1].id, id, sizeof *id))
+    while (index->slots[slot] && memcmp(&blobs[index->slots[slot] - 1].id, id, sizeof *id) != 0)
         slot = (slot + 1) & (index->size - 1);
     return slot;
 }

@@ -52,7 +52,7 @@ static Status check_header(const char *path, Diag *diag) {
     Status status = file_map(path, &map, diag);
     if (status)
         return status;
-    if (map.size < 100 || memcmp(map.bytes, magic, sizeof magic) ||
+    if (map.size < 100 || memcmp(map.bytes, magic, sizeof magic) != 0 ||
         big_endian(map.bytes + 68) != PACKAGE_APPLICATION_ID)
         status = diag_error(diag, ERR_PACK_FORMAT, place, "this is no Tilework package");
     else if (big_endian(map.bytes + 60) != PACKAGE_VERSION)
@@ -240,7 +240,7 @@ static Status decompress(Reader *reader, Value *values) {
         return loader_fail(&reader->loader, "a blob cannot be decompressed");
     XXH128_canonical_t id;
     XXH128_canonicalFromHash(&id, XXH3_128bits(bytes, (size_t)size));
-    if (values[0].size != sizeof id || memcmp(&id, values[0].bytes, sizeof id))
+    if (values[0].size != sizeof id || memcmp(&id, values[0].bytes, sizeof id) != 0)
         return loader_fail(&reader->loader, "the content of a blob does not match its id");
     *data = (Value){.bytes = bytes, .size = (size_t)size};
     return STATUS_OK;
@@ -249,7 +249,7 @@ static Status decompress(Reader *reader, Value *values) {
 static bool is_digest(Reader *reader, const Table *table, const Value *values) {
     size_t length = strlen(META_DIGEST);
     if (table != pack_tables || values[0].size != length ||
-        memcmp(values[0].bytes, META_DIGEST, length))
+        memcmp(values[0].bytes, META_DIGEST, length) != 0)
         return false;
     snprintf(reader->digest, sizeof reader->digest, "%.*s", (int)MIN_OF(values[1].size, 32u),
              (const char *)values[1].bytes);

@@ -73,7 +73,7 @@ static bool at_end(Reader *reader) {
 static bool take(Reader *reader, const char *word) {
     skip_blanks(reader);
     size_t length = strlen(word);
-    if (strncmp(reader->at, word, length))
+    if (strncmp(reader->at, word, length) != 0)
         return false;
     char next = reader->at[length];
     if (word[length - 1] != '=' && next && !isspace((unsigned char)next))
@@ -133,7 +133,7 @@ static bool buffer_field(Reader *reader, PlaceBuffer *buffer) {
     if (take(reader, "live=")) {
         if (!number(reader, &buffer->first))
             return false;
-        if (strncmp(reader->at, "..", 2))
+        if (strncmp(reader->at, "..", 2) != 0)
             return fail(reader, "'..' is wanted here");
         reader->at += 2;
         return number(reader, &buffer->last);

@@ -370,7 +370,7 @@ static Status start_entry(Device *device, const char *name, Diag *diag) {
 Status run_invoke(Device *device, const char *entry, RunResult *result, Diag *diag) {
     *result = (RunResult){0};
     Status status = STATUS_OK;
-    if (!device->entry || strcmp(device->entry, entry))
+    if (!device->entry || strcmp(device->entry, entry) != 0)
         status = start_entry(device, entry, diag);
     if (!status)
         status = run_machine_on(device, diag); /* to the opening barrier */

@@ -32,7 +32,7 @@ static inline int folder_files(const char *prefix, bool removed) {
     for (struct dirent *entry; (entry = readdir(entries));) {
         char path[600];
         if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..") ||
-            strncmp(entry->d_name, prefix, strlen(prefix)))
+            strncmp(entry->d_name, prefix, strlen(prefix)) != 0)
             continue;
         count++;
         snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);

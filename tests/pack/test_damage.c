@@ -71,7 +71,7 @@ static Status read_damaged(const char *path) {
     if (status)
         return status;
     PackageDigest digest = package_digest(package);
-    if (memcmp(&digest, &good.digest, sizeof digest))
+    if (memcmp(&digest, &good.digest, sizeof digest) != 0)
         fail_msg("a damaged package was accepted with another content");
     package_free(package);
     return STATUS_OK;
