@@ -31,8 +31,9 @@ typedef struct FabricSend {
 
 typedef enum FabricStream { FABRIC_PIC, FABRIC_XPIC } FabricStream;
 
-/* Selector of FABRIC_PIC for a base register rewritten inside the row: `value` more bytes (wrapping)
- * are added to every pointer from the event on. No instruction writes it together with another. */
+/* Selector of FABRIC_PIC for a base register rewritten inside the row: `value` more bytes
+ * (wrapping) are added to every pointer from the event on. No instruction writes it together with
+ * another. */
 #define FABRIC_PIC_BASE 2u
 
 /* A write to a receive control register, in effect from `event` on. PIC selector 0 is the write

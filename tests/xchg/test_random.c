@@ -35,24 +35,22 @@ static void fail_with(const Diag *diag, uint64_t seed, const char *what) {
     fail_msg("seed %llu: %s", (unsigned long long)seed, what);
 }
 
-static void check_phase(Board *board, uint64_t seed, PhaseLimits limits, Census *census) {
-    Random random = random_seed(seed);
-    TestPhase p;
+/* Schedules, verifies and plays the phase, and frees it. */
+static void check_phase(Board *board, uint64_t seed, TestPhase *p, Random *random, Census *census) {
     XchgSchedule schedule;
     XchgRows rows;
     Diag diag;
     diag_init(&diag);
-    phase_random(&p, &random, limits);
-    XchgOptions options = {.no_pairing = random_below(&random, 4) == 0};
-    if (xchg_schedule(&p.phase, p.tile_count, &options, &schedule, &rows, &diag) != STATUS_OK)
+    XchgOptions options = {.no_pairing = random_below(random, 4) == 0};
+    if (xchg_schedule(&p->phase, p->tile_count, &options, &schedule, &rows, &diag) != STATUS_OK)
         fail_with(&diag, seed, "no schedule");
-    uint32_t *row_address = place_rows(&rows, &random);
-    if (xchg_verify(&p.phase, p.tile_count, &rows, row_address, &diag) != STATUS_OK)
+    uint32_t *row_address = place_rows(&rows, random);
+    if (xchg_verify(&p->phase, p->tile_count, &rows, row_address, &diag) != STATUS_OK)
         fail_with(&diag, seed, "the verifier rejects the rows");
-    board_map(board, p.tiles, p.used);
-    board_expect(board, &p.phase);
-    if (board_play(board, &rows, row_address, p.tile_count) != STATUS_OK) {
-        FabricPhase phase = {"test", board->rows, p.tile_count, {0}};
+    board_map(board, p->tiles, p->used);
+    board_expect(board, &p->phase);
+    if (board_play(board, &rows, row_address, p->tile_count) != STATUS_OK) {
+        FabricPhase phase = {"test", board->rows, p->tile_count, {0}};
         fabric_report(&phase, &board->trap, &diag);
         fail_with(&diag, seed, "the fabric stops");
     }
@@ -66,11 +64,11 @@ static void check_phase(Board *board, uint64_t seed, PhaseLimits limits, Census 
         horizon = MAX_OF(horizon, row->horizon);
     }
     assert_int_equal(horizon, schedule.horizon);
-    count_messages(census, &p.phase, &schedule);
+    count_messages(census, &p->phase, &schedule);
     mem_free(row_address);
     xchg_rows_free(&rows);
     xchg_schedule_free(&schedule);
-    xchg_phase_free(&p.phase);
+    xchg_phase_free(&p->phase);
     diag_free(&diag);
 }
 
@@ -88,11 +86,44 @@ static void test_random_phases(void **state) {
     for (uint64_t i = 0; i < count; i++) {
         /* One in eight with messages longer than one may be. */
         PhaseLimits limits = {40, BOARD_TILES, i % 8 == 0 ? 9000 : 400, .write_once = false};
-        check_phase(board, seed + i, limits, &census);
+        Random random = random_seed(seed + i);
+        TestPhase p;
+        phase_random(&p, &random, limits);
+        check_phase(board, seed + i, &p, &random, &census);
     }
     assert_true(census.messages > 10 * count);
     assert_true(census.paired > count && census.multicast > count && census.loopback > count);
     assert_true(census.split > count / 8 && census.forwarded > count / 4);
+}
+
+/* Messages of a word or two, and of the length at which a message's own controls meet, to one tile:
+ * a control or two in nearly every event, so that few words of the row can be split to align it. */
+static void crowd(TestPhase *p, Random *random) {
+    uint32_t dest = p->tiles[0], address = 0x60000;
+    uint32_t meeting = 52 + 2 * chip_tile_row(chip_tile_physical(dest));
+    for (int i = 0; i < 150; i++) {
+        uint32_t words = random_below(random, 20) == 0 ? meeting : pick(random, 1, 2);
+        uint32_t source = p->tiles[pick(random, 1, p->used - 1)];
+        if (random_below(random, 3))
+            address += 64;
+        XchgDest to = {dest, address};
+        assert_int_equal(xchg_phase_add(&p->phase, source, pick_address(random, 4 * words, 4),
+                                        words, &to, 1, NULL),
+                         STATUS_OK);
+        address += 4 * words;
+    }
+}
+
+static void test_crowded_rows(void **state) {
+    Board *board = *state;
+    Census census = {0};
+    for (uint64_t seed = 7000; seed < 7010; seed++) {
+        Random random = random_seed(seed);
+        TestPhase p = {.phase.name = "phase test"};
+        pick_tiles(&p, &random, BOARD_TILES);
+        crowd(&p, &random);
+        check_phase(board, seed, &p, &random, &census);
+    }
 }
 
 static int set_up(void **state) {
@@ -108,6 +139,7 @@ static int tear_down(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_phases),
+        cmocka_unit_test(test_crowded_rows),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
