@@ -24,7 +24,7 @@ tw_module(lower tw_plan)
 tw_module(check tw_graph tw_num PkgConfig::OPENBLAS m)
 tw_module(emit tw_xchg tw_place tw_lower tw_kernel tw_asm tw_isa tw_chip tw_base)
 tw_embed(tw_emit tw_emit_sources ${CMAKE_SOURCE_DIR}/src/emit/runtime.S)
-tw_module(pack tw_emit tw_lower tw_tensor tw_isa tw_chip tw_base PkgConfig::SQLITE PkgConfig::ZSTD
+tw_module(pack tw_emit tw_xchg tw_lower tw_tensor tw_isa tw_chip tw_base PkgConfig::SQLITE PkgConfig::ZSTD
           PkgConfig::XXHASH)
 tw_module(compile tw_pack tw_place tw_emit)
 tw_module(run tw_pack tw_tensor tw_sim tw_num tw_chip tw_base)

@@ -64,13 +64,27 @@ static bool add_tile_segments(Builder *builder, uint32_t tile) {
 }
 
 static bool add_row(Builder *builder, const EmitRow *row) {
+    PackageRow place = {row->exchange, row->tile, row->address, row->size, row->horizon};
     EmitCode code = {
         .address = row->address, .size = row->size, .bytes = (const uint8_t *)row->words};
     EmitSymbol symbol = {.size = row->size, .name = "exchange row"};
     bool memory = vec_push(&code.symbols, symbol) &&
-                  add_segment(builder, row->tile, &code, PACKAGE_READ | PACKAGE_EXECUTE);
+                  add_segment(builder, row->tile, &code, PACKAGE_READ | PACKAGE_EXECUTE) &&
+                  vec_push(&builder->package->rows, place);
     vec_free(&code.symbols);
     return memory;
+}
+
+static bool add_phases(Builder *builder) {
+    for (uint32_t e = 0; e < builder->tiles->exchanges; e++) {
+        const EmitExchange *exchange = &builder->exchanges[e];
+        uint32_t horizon = 0;
+        for (size_t i = 0; i < exchange->rows->rows.count; i++)
+            horizon = MAX_OF(horizon, exchange->rows->rows.items[i].horizon);
+        if (!package_add_phase(builder->package, exchange->phase, horizon))
+            return false;
+    }
+    return true;
 }
 
 static bool add_entries(Builder *builder) {
@@ -135,11 +149,12 @@ static bool add_steps(Builder *builder, uint32_t index) {
     const EmitProgram *program = &builder->images->programs.items[index];
     for (uint32_t s = 0; s < program->steps.count; s++) {
         const EmitStep *step = &program->steps.items[s];
+        const LowerStep *lowered = &builder->tiles->steps.items[step->step];
+        bool exchange = lowered->kind == STEP_EXCHANGE;
         PackageStep row = {.program = index,
                            .step = s,
-                           .kind = builder->tiles->steps.items[step->step].kind == STEP_EXCHANGE
-                                       ? PACKAGE_EXCHANGE
-                                       : PACKAGE_COMPUTE,
+                           .kind = exchange ? PACKAGE_EXCHANGE : PACKAGE_COMPUTE,
+                           .phase = exchange ? lowered->exchange : PACKAGE_NONE,
                            .name = package_string(package, step->name),
                            .origin = builder->call_origin[step->step],
                            .invocations = step->calls,
@@ -261,7 +276,7 @@ Status package_build(Package *package, const Graph *graph, const TileGraph *tile
                        .exchanges = exchanges};
     builder.call_origin = mem_alloc(tiles->steps.count + 1, sizeof *builder.call_origin);
     bool memory = builder.call_origin && add_origins(&builder) && add_programs(&builder) &&
-                  add_bindings(&builder) && add_entries(&builder);
+                  add_bindings(&builder) && add_entries(&builder) && add_phases(&builder);
     for (uint32_t tile = 0; tile < images->tiles && memory; tile++)
         memory = add_tile_segments(&builder, tile);
     for (size_t i = 0; i < images->rows.count && memory; i++)

@@ -31,6 +31,9 @@ static Status check_blobs(const Checker *checker) {
         if (blob < package->blobs.count)
             used[blob] = 1;
     }
+    for (size_t i = 0; i < package->transfers.count; i++)
+        if (package->transfers.items[i].blob < package->blobs.count)
+            used[package->transfers.items[i].blob] = 1;
     Status status = STATUS_OK;
     for (size_t i = 0; i < package->blobs.count && !status; i++) {
         if (i && memcmp(&package->blobs.items[i - 1].id, &package->blobs.items[i].id,
@@ -39,7 +42,7 @@ static Status check_blobs(const Checker *checker) {
         else if (package->blobs.items[i].size == 0)
             status = broken(checker, "blobs", i, "a blob is empty");
         else if (!used[i])
-            status = broken(checker, "blobs", i, "no segment uses this blob");
+            status = broken(checker, "blobs", i, "nothing uses this blob");
     }
     mem_free(used);
     return status;
@@ -201,6 +204,7 @@ static Status check_programs(const Checker *checker) {
     for (uint32_t p = 0; p < package->programs.count; p++) {
         const PackageProgram *program = &package->programs.items[p];
         uint64_t words = (uint64_t)program->step_count + 1;
+        uint32_t phases = 0;
         if (words > CHIP_TILE_MEM_SIZE / 4 || program->samples_address % 4 ||
             !in_memory(program->samples_address, (uint32_t)words * 4))
             return broken(checker, "programs", p, "the samples are outside tile memory");
@@ -211,10 +215,78 @@ static Status check_programs(const Checker *checker) {
             uint32_t origin = package->steps.items[at].origin;
             if (origin != PACKAGE_NONE && origin >= package->origins.count)
                 return broken(checker, "schedule", at, "the origin is not there");
+            bool exchange = package->steps.items[at].kind == PACKAGE_EXCHANGE;
+            if (package->steps.items[at].phase != (exchange ? phases++ : PACKAGE_NONE))
+                return broken(checker, "schedule", at,
+                              "the exchange steps of a program are the phases in their order");
         }
+        if (phases != package->phases.count)
+            return broken(checker, "programs", p, "an exchange phase is missing");
     }
     return at == package->steps.count ? STATUS_OK
                                       : broken(checker, "schedule", at, "a step of no program");
+}
+
+/* Executable bytes with content from `address` on. */
+static bool holds_row(const Package *package, const PackageRow *row) {
+    uint32_t count, first = package_tile_segments(package, row->tile, &count);
+    for (uint32_t i = first; i < first + count; i++) {
+        const PackageSegment *segment = &package->segments.items[i];
+        if (segment->address > row->address || segment->blob == PACKAGE_NONE ||
+            !(segment->flags & PACKAGE_EXECUTE))
+            continue;
+        uint32_t offset = row->address - segment->address;
+        uint32_t size = package->blobs.items[segment->blob].size;
+        if (offset <= size && row->size <= size - offset)
+            return true;
+    }
+    return false;
+}
+
+static Status check_rows(const Checker *checker) {
+    const Package *package = checker->package;
+    for (size_t i = 0; i < package->rows.count; i++) {
+        const PackageRow *row = &package->rows.items[i];
+        bool same = i && row[-1].phase == row->phase;
+        if (row->phase >= package->phases.count || row->tile >= package->tile_count ||
+            (i && row[-1].phase > row->phase) || (same && row[-1].tile >= row->tile))
+            return broken(checker, "exchange_rows", i, "phases and tiles do not ascend");
+        if (row->address % 8 || row->size % 4 || row->size == 0 || !holds_row(package, row))
+            return broken(checker, "exchange_rows", i, "no code of the tile is there");
+    }
+    return STATUS_OK;
+}
+
+static Status check_transfers(const Checker *checker) {
+    const Package *package = checker->package;
+    for (size_t i = 0; i < package->transfers.count; i++) {
+        const PackageTransfers *part = &package->transfers.items[i];
+        bool next = i && part[-1].phase == part->phase;
+        if (part->phase >= package->phases.count || part->blob >= package->blobs.count ||
+            (i && part[-1].phase > part->phase) || part->part != (next ? part[-1].part + 1 : 0))
+            return broken(checker, "transfers", i, "parts are numbered from 0 in each phase");
+    }
+    return STATUS_OK;
+}
+
+/* Rows and transfers as a whole. */
+static Status check_phases(const Checker *checker) {
+    const Package *package = checker->package;
+    for (uint32_t p = 0; p < package->phases.count; p++) {
+        const PackagePhase *phase = &package->phases.items[p];
+        uint32_t count, first = package_phase_rows(package, p, &count), horizon = 0;
+        for (uint32_t i = first; i < first + count; i++)
+            horizon = MAX_OF(horizon, package->rows.items[i].horizon);
+        if (phase->name[0] == 0 || phase->horizon != horizon)
+            return broken(checker, "phases", p,
+                          "a phase has a name, and the horizon is that of the longest row");
+        XchgPhase transfers;
+        Status status = package_phase_transfers(package, p, &transfers, checker->diag);
+        xchg_phase_free(&transfers);
+        if (status)
+            return status;
+    }
+    return STATUS_OK;
 }
 
 static Status check_buffers(const Checker *checker) {
@@ -257,8 +329,9 @@ static Status check_debug(const Checker *checker) {
 
 Status package_check(const Package *package, Diag *diag) {
     static Status (*const rules[])(const Checker *) = {
-        check_blobs,   check_segments, check_bindings, check_entries, check_calls,
-        check_origins, check_programs, check_buffers,  check_debug};
+        check_blobs,  check_segments, check_bindings,  check_entries,
+        check_calls,  check_origins,  check_transfers, check_rows,
+        check_phases, check_programs, check_buffers,   check_debug};
     Checker checker = {package, diag};
     Status status = STATUS_OK;
     for (size_t i = 0; i < COUNT_OF(rules) && !status; i++)

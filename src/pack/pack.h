@@ -10,11 +10,12 @@
 #include "base/diag.h"
 #include "base/mem.h"
 #include "tensor/format.h"
+#include "xchg/xchg.h"
 
 #include <stdio.h>
 
 #define PACKAGE_APPLICATION_ID 0x54574B31 /* "TWK1" */
-#define PACKAGE_VERSION        1          /* user_version */
+#define PACKAGE_VERSION        2          /* user_version */
 #define PACKAGE_NONE           UINT32_MAX
 
 /* 128-bit XXH3 in canonical (big-endian) byte order. */
@@ -94,9 +95,30 @@ typedef struct PackageStep {
     PackageStepKind kind;
     const char *name;          /* symbol that it calls, or phase */
     uint32_t origin;           /* index of a PackageOrigin, or PACKAGE_NONE */
-    uint32_t invocations;      /* calls that it makes */
-    uint64_t predicted_cycles; /* of one run without sampling */
+    uint32_t phase;            /* of an exchange step; else PACKAGE_NONE */
+    uint32_t invocations;      /* calls that it makes; rows */
+    uint64_t predicted_cycles; /* of one run without sampling, waiting for other tiles included */
 } PackageStep;
+
+/* What all tiles do together in one exchange step. Every program has the phases in their order. */
+typedef struct PackagePhase {
+    const char *name;
+    uint32_t horizon;   /* events of the longest row */
+    uint32_t bound;     /* max over tiles of the words received and of the words sent */
+    uint32_t transfers; /* that it carries out, in PackageTransfers */
+} PackagePhase;
+
+/* The exchange code of a tile in a phase, in one of the tile's segments. */
+typedef struct PackageRow {
+    uint32_t phase, tile, address, size;
+    uint32_t horizon; /* events that it takes */
+} PackageRow;
+
+/* Transfers of a phase, in their order, as words in a blob: source tile, address, length in words,
+ * number of destinations, then tile and address of each. */
+typedef struct PackageTransfers {
+    uint32_t phase, part, blob;
+} PackageTransfers;
 
 /* A buffer in the memory of every tile of a program, for memory maps. Events as in placement. */
 typedef struct PackageBuffer {
@@ -136,13 +158,16 @@ typedef struct Package {
     VEC(PackageCall) calls;       /* by name, ordinal */
     VEC(PackageOrigin) origins;
     VEC(PackageProgram) programs;
-    VEC(PackageStep) steps;     /* by program, step */
-    VEC(PackageBuffer) buffers; /* by program, ordinal */
-    VEC(PackageSymbol) symbols; /* by blob, offset, name */
-    VEC(PackageLine) lines;     /* by blob, offset */
-    VEC(PackageNote) notes;     /* by name */
-    Arena arena;                /* strings, blob bytes, slices */
-    struct PackageIndex *index; /* blob id → index */
+    VEC(PackageStep) steps;          /* by program, step */
+    VEC(PackagePhase) phases;        /* in order of execution */
+    VEC(PackageRow) rows;            /* by phase, tile */
+    VEC(PackageTransfers) transfers; /* by phase, part */
+    VEC(PackageBuffer) buffers;      /* by program, ordinal */
+    VEC(PackageSymbol) symbols;      /* by blob, offset, name */
+    VEC(PackageLine) lines;          /* by blob, offset */
+    VEC(PackageNote) notes;          /* by name */
+    Arena arena;                     /* strings, blob bytes, slices */
+    struct PackageIndex *index;      /* blob id → index */
 } Package;
 
 /* All programs 0 until set. NULL without memory; free a half-filled one all the same. */
@@ -153,6 +178,8 @@ void package_free(Package *package);
 uint32_t package_add_blob(Package *package, const void *bytes, uint32_t size);
 /* Copies `name`, and the slices. NULL-terminated strings; false without memory. */
 bool package_add_binding(Package *package, const PackageBinding *binding);
+/* Adds the next phase, with what it moves (name, transfers copied). False without memory. */
+bool package_add_phase(Package *package, const XchgPhase *transfers, uint32_t horizon);
 /* A copy of `text` in the package's arena. */
 const char *package_string(Package *package, const char *text);
 /* Everything else is pushed into its vector directly. Then: sorts all tables by their keys, so that
@@ -180,12 +207,32 @@ Status package_check(const Package *package, Diag *diag);
 
 /* The chip's rules on top of package_check: code below 0x80000 decodes, entries lie in executable
  * segments, interleaved bindings at or above 0x80000, no buffer across the border, bindings do not
- * overlap code, alignment of slices. Reports every breach (ERR_PACK_CHIP), at most 20. */
+ * overlap code, alignment of slices. Reports every breach (ERR_PACK_CHIP), at most 20. And the
+ * proof of the exchange: the rows of each phase, as they stand in memory, carry out its transfers
+ * and break no rule (ERR_XCHG_VERIFY), and the programs call them. */
 Status package_verify(const Package *package, Diag *diag);
 
 /* Prints what differs, one line a row ("- " of a, "+ " of b), at most `limit` rows a table;
  * returns the number of differing rows. */
 uint64_t package_diff(const Package *a, const Package *b, FILE *out, uint32_t limit);
+
+/* What a phase moves. `phase` exists; free with xchg_phase_free in any case. ERR_PACK_RULE if the
+ * words are no transfers. */
+Status package_phase_transfers(const Package *package, uint32_t phase, XchgPhase *transfers,
+                               Diag *diag);
+/* First row of a phase in package->rows and, in *count, how many it has. */
+uint32_t package_phase_rows(const Package *package, uint32_t phase, uint32_t *count);
+
+typedef struct PackageExchange {
+    const char *name;
+    uint32_t horizon, bound; /* events, words */
+    uint32_t transfers, rows;
+    uint64_t words_sent, words_received; /* a multicast is sent once */
+    uint64_t row_bytes;
+    uint32_t max_row_bytes;
+} PackageExchange;
+Status package_phase_summary(const Package *package, uint32_t phase, PackageExchange *summary,
+                             Diag *diag);
 
 const PackageBinding *package_find(const Package *package, const char *name);
 /* First segment index of a tile and, in *count, how many it has. */

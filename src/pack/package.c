@@ -42,6 +42,9 @@ void package_free(Package *package) {
     vec_free(&package->origins);
     vec_free(&package->programs);
     vec_free(&package->steps);
+    vec_free(&package->phases);
+    vec_free(&package->rows);
+    vec_free(&package->transfers);
     vec_free(&package->buffers);
     vec_free(&package->symbols);
     vec_free(&package->lines);
@@ -241,6 +244,14 @@ static int compare_steps(const void *a, const void *b) {
     const PackageStep *x = a, *y = b;
     return x->program != y->program ? COMPARE(x->program, y->program) : COMPARE(x->step, y->step);
 }
+static int compare_rows(const void *a, const void *b) {
+    const PackageRow *x = a, *y = b;
+    return x->phase != y->phase ? COMPARE(x->phase, y->phase) : COMPARE(x->tile, y->tile);
+}
+static int compare_transfers(const void *a, const void *b) {
+    const PackageTransfers *x = a, *y = b;
+    return x->phase != y->phase ? COMPARE(x->phase, y->phase) : COMPARE(x->part, y->part);
+}
 static int compare_buffers(const void *a, const void *b) {
     const PackageBuffer *x = a, *y = b;
     return x->program != y->program ? COMPARE(x->program, y->program)
@@ -293,6 +304,8 @@ static bool sort_blobs(Package *package) {
     }
     for (size_t i = 0; i < package->segments.count && memory; i++)
         renumber(&package->segments.items[i].blob, becomes);
+    for (size_t i = 0; i < package->transfers.count && memory; i++)
+        renumber(&package->transfers.items[i].blob, becomes);
     for (size_t i = 0; i < package->symbols.count && memory; i++)
         renumber(&package->symbols.items[i].blob, becomes);
     for (size_t i = 0; i < package->lines.count && memory; i++)
@@ -333,6 +346,8 @@ Status package_finish(Package *package, Diag *diag) {
     SORT(&package->entries, compare_entries);
     SORT(&package->calls, compare_calls);
     SORT(&package->steps, compare_steps);
+    SORT(&package->rows, compare_rows);
+    SORT(&package->transfers, compare_transfers);
     SORT(&package->buffers, compare_buffers);
     SORT(&package->symbols, compare_symbols);
     SORT(&package->lines, compare_lines);

@@ -227,7 +227,8 @@ static Status decompress(Reader *reader, Value *values) {
     Value *data = &values[BLOBS_DATA_COLUMN];
     int64_t size = values[1].integer;
     Package *package = reader->loader.package;
-    uint64_t limit = (uint64_t)package->tile_count * CHIP_TILE_MEM_SIZE;
+    /* All memories, and as much again of transfers. */
+    uint64_t limit = 2 * (uint64_t)package->tile_count * CHIP_TILE_MEM_SIZE;
     if (size < 1 || size > CHIP_TILE_MEM_SIZE || reader->blob_bytes + (uint64_t)size > limit)
         return loader_fail(&reader->loader, "a blob is larger than tile memory");
     reader->blob_bytes += (uint64_t)size;

@@ -429,22 +429,93 @@ static void steps_get(const Package *package, size_t row, Value *values, char *s
     values[2] = text(step_kinds[step->kind]);
     values[3] = text(step->name);
     values[4] = index_or_null(step->origin);
-    values[5] = integer(step->invocations);
-    values[6] = integer((int64_t)step->predicted_cycles);
+    values[5] = index_or_null(step->phase);
+    values[6] = integer(step->invocations);
+    values[7] = integer((int64_t)step->predicted_cycles);
 }
 static Status steps_load(Loader *loader, const Value *values) {
-    PackageStep step = {.predicted_cycles = (uint64_t)values[6].integer};
+    PackageStep step = {.predicted_cycles = (uint64_t)values[7].integer};
     uint32_t kind = 0;
     Status status = load_u32(loader, &values[0], &step.program);
     status = THEN(status, load_u32(loader, &values[1], &step.step));
     status = THEN(status, load_word(loader, &values[2], step_kinds, COUNT_OF(step_kinds), &kind));
     status = THEN(status, load_text(loader, &values[3], &step.name));
     status = THEN(status, load_index(loader, &values[4], &step.origin));
-    status = THEN(status, load_u32(loader, &values[5], &step.invocations));
+    status = THEN(status, load_index(loader, &values[5], &step.phase));
+    status = THEN(status, load_u32(loader, &values[6], &step.invocations));
     step.kind = (PackageStepKind)kind;
     return status                                    ? status
            : vec_push(&loader->package->steps, step) ? STATUS_OK
                                                      : no_memory(loader);
+}
+
+/* ---- exchange phases, their rows and transfers */
+
+static size_t phases_count(const Package *package) {
+    return package->phases.count;
+}
+static void phases_get(const Package *package, size_t row, Value *values, char *scratch) {
+    (void)scratch;
+    const PackagePhase *phase = &package->phases.items[row];
+    values[0] = integer((int64_t)row);
+    values[1] = text(phase->name);
+    values[2] = integer(phase->horizon);
+    values[3] = integer(phase->bound);
+    values[4] = integer(phase->transfers);
+}
+static Status phases_load(Loader *loader, const Value *values) {
+    PackagePhase phase;
+    if (values[0].integer != (int64_t)loader->package->phases.count)
+        return loader_fail(loader, "rows are not numbered from 0");
+    Status status = load_text(loader, &values[1], &phase.name);
+    status = THEN(status, load_u32(loader, &values[2], &phase.horizon));
+    status = THEN(status, load_u32(loader, &values[3], &phase.bound));
+    status = THEN(status, load_u32(loader, &values[4], &phase.transfers));
+    return status                                      ? status
+           : vec_push(&loader->package->phases, phase) ? STATUS_OK
+                                                       : no_memory(loader);
+}
+
+static size_t exchange_rows_count(const Package *package) {
+    return package->rows.count;
+}
+static void exchange_rows_get(const Package *package, size_t row, Value *values, char *scratch) {
+    (void)scratch;
+    const PackageRow *from = &package->rows.items[row];
+    values[0] = integer(from->phase);
+    values[1] = integer(from->tile);
+    values[2] = integer(from->address);
+    values[3] = integer(from->size);
+    values[4] = integer(from->horizon);
+}
+static Status exchange_rows_load(Loader *loader, const Value *values) {
+    PackageRow row;
+    Status status = load_u32(loader, &values[0], &row.phase);
+    status = THEN(status, load_u32(loader, &values[1], &row.tile));
+    status = THEN(status, load_u32(loader, &values[2], &row.address));
+    status = THEN(status, load_u32(loader, &values[3], &row.size));
+    status = THEN(status, load_u32(loader, &values[4], &row.horizon));
+    return status ? status : vec_push(&loader->package->rows, row) ? STATUS_OK : no_memory(loader);
+}
+
+static size_t transfers_count(const Package *package) {
+    return package->transfers.count;
+}
+static void transfers_get(const Package *package, size_t row, Value *values, char *scratch) {
+    (void)scratch;
+    const PackageTransfers *from = &package->transfers.items[row];
+    values[0] = integer(from->phase);
+    values[1] = integer(from->part);
+    values[2] = blob_id(package, from->blob);
+}
+static Status transfers_load(Loader *loader, const Value *values) {
+    PackageTransfers part;
+    Status status = load_u32(loader, &values[0], &part.phase);
+    status = THEN(status, load_u32(loader, &values[1], &part.part));
+    status = THEN(status, load_blob(loader, &values[2], &part.blob));
+    return status                                        ? status
+           : vec_push(&loader->package->transfers, part) ? STATUS_OK
+                                                         : no_memory(loader);
 }
 
 static const char *const class_names[] = {
@@ -637,13 +708,33 @@ const Table pack_tables[TABLE_COUNT] = {
      ROWS(programs)},
     {.name = "schedule",
      .sql = "CREATE TABLE schedule(program INTEGER NOT NULL, step INTEGER NOT NULL, "
-            "kind TEXT NOT NULL, name TEXT NOT NULL, origin INTEGER, "
+            "kind TEXT NOT NULL, name TEXT NOT NULL, origin INTEGER, phase INTEGER, "
             "invocations INTEGER NOT NULL, predicted_cycles INTEGER NOT NULL, "
             "PRIMARY KEY(program, step)) STRICT, WITHOUT ROWID",
      .key_count = 2,
      COLUMNS(INT("program"), INT("step"), TEXT("kind"), TEXT("name"), INT_NULL("origin"),
-             INT("invocations"), INT("predicted_cycles")),
+             INT_NULL("phase"), INT("invocations"), INT("predicted_cycles")),
      ROWS(steps)},
+    {.name = "phases",
+     .sql = "CREATE TABLE phases(phase INTEGER NOT NULL, name TEXT NOT NULL, "
+            "horizon INTEGER NOT NULL, bound INTEGER NOT NULL, transfers INTEGER NOT NULL, "
+            "PRIMARY KEY(phase)) STRICT, WITHOUT ROWID",
+     .key_count = 1,
+     COLUMNS(INT("phase"), TEXT("name"), INT("horizon"), INT("bound"), INT("transfers")),
+     ROWS(phases)},
+    {.name = "exchange_rows",
+     .sql = "CREATE TABLE exchange_rows(phase INTEGER NOT NULL, tile INTEGER NOT NULL, "
+            "address INTEGER NOT NULL, size INTEGER NOT NULL, horizon INTEGER NOT NULL, "
+            "PRIMARY KEY(phase, tile)) STRICT, WITHOUT ROWID",
+     .key_count = 2,
+     COLUMNS(INT("phase"), INT("tile"), HEX("address"), INT("size"), INT("horizon")),
+     ROWS(exchange_rows)},
+    {.name = "transfers",
+     .sql = "CREATE TABLE transfers(phase INTEGER NOT NULL, part INTEGER NOT NULL, "
+            "blob BLOB NOT NULL, PRIMARY KEY(phase, part)) STRICT, WITHOUT ROWID",
+     .key_count = 2,
+     COLUMNS(INT("phase"), INT("part"), BYTES("blob")),
+     ROWS(transfers)},
     {.name = "buffers",
      .sql = "CREATE TABLE buffers(program INTEGER NOT NULL, buffer INTEGER NOT NULL, "
             "name TEXT NOT NULL, address INTEGER NOT NULL, size INTEGER NOT NULL, "

@@ -199,6 +199,86 @@ static void verify_samples(Verifier *verifier) {
     }
 }
 
+/* ---- exchange */
+
+/* The words of a phase's rows as they stand in memory. */
+typedef struct Phase {
+    XchgPhase transfers;
+    XchgRows rows;
+    uint32_t *address; /* of each row */
+} Phase;
+
+/* The bytes at an address that check_rows found to be there. */
+static const uint8_t *bytes_at(const Package *package, uint32_t tile, uint32_t address) {
+    const PackageSegment *segment = code_at(package, tile, address, 4);
+    return package->blobs.items[segment->blob].bytes + (address - segment->address);
+}
+
+static bool collect_rows(const Package *package, uint32_t number, Phase *phase) {
+    uint32_t count, first = package_phase_rows(package, number, &count);
+    phase->address = mem_alloc((size_t)count + 1, sizeof *phase->address);
+    bool memory = phase->address != NULL;
+    for (uint32_t i = 0; i < count && memory; i++) {
+        const PackageRow *from = &package->rows.items[first + i];
+        uint32_t words = from->size / 4, padded = words + words % 2;
+        XchgRow row = {from->tile, (uint32_t)phase->rows.words.count, words, from->horizon};
+        memory = vec_push(&phase->rows.rows, row) && vec_reserve(&phase->rows.words, padded);
+        if (!memory)
+            break;
+        uint32_t *at = phase->rows.words.items + row.first_word;
+        memcpy(at, bytes_at(package, from->tile, from->address), from->size);
+        at[padded - 1] = words % 2 ? 0 : at[padded - 1];
+        phase->rows.words.count += padded;
+        phase->address[i] = from->address;
+    }
+    return memory;
+}
+
+/* Does some code of the tile call the row? */
+static bool calls_row(const Package *package, const PackageRow *row) {
+    uint32_t call[2], count, first = package_tile_segments(package, row->tile, &count);
+    isa_encode(&(IsaInstr){.form = ISA_CALL, .operand = {10, (int32_t)row->address}}, call);
+    for (uint32_t i = first; i < first + count; i++) {
+        const PackageSegment *segment = &package->segments.items[i];
+        if (!(segment->flags & PACKAGE_EXECUTE) || segment->blob == PACKAGE_NONE)
+            continue;
+        const PackageBlob *blob = &package->blobs.items[segment->blob];
+        for (uint32_t at = 0; at + 4 <= blob->size; at += 4)
+            if (!memcmp(blob->bytes + at, call, 4))
+                return true;
+    }
+    return false;
+}
+
+static void verify_phase(Verifier *verifier, uint32_t number) {
+    const Package *package = verifier->package;
+    Phase phase = {0};
+    Status status = package_phase_transfers(package, number, &phase.transfers, verifier->diag);
+    if (!status && !collect_rows(package, number, &phase))
+        status = diag_error(verifier->diag, ERR_NO_MEMORY, DIAG_NOWHERE, "verifying a package");
+    if (!status)
+        status = xchg_verify(&phase.transfers, package->tile_count, &phase.rows, phase.address,
+                             verifier->diag);
+    if (!status && xchg_phase_bound(&phase.transfers, package->tile_count) !=
+                       package->phases.items[number].bound)
+        breach(verifier, UINT32_MAX, phase.transfers.name, "the bound is not that of its transfers");
+    xchg_phase_free(&phase.transfers);
+    xchg_rows_free(&phase.rows);
+    mem_free(phase.address);
+}
+
+static void verify_exchange(Verifier *verifier) {
+    const Package *package = verifier->package;
+    for (uint32_t p = 0; p < package->phases.count; p++)
+        verify_phase(verifier, p);
+    for (size_t i = 0; i < package->rows.count; i++) {
+        const PackageRow *row = &package->rows.items[i];
+        if (!calls_row(package, row))
+            breach(verifier, row->tile, package->phases.items[row->phase].name,
+                   "no code calls the row at 0x%X", row->address);
+    }
+}
+
 Status package_verify(const Package *package, Diag *diag) {
     Status status = package_check(package, diag);
     if (status)
@@ -210,6 +290,7 @@ Status package_verify(const Package *package, Diag *diag) {
     verify_entries(&verifier);
     verify_bindings(&verifier);
     verify_samples(&verifier);
+    verify_exchange(&verifier);
     if (verifier.reports > MAX_REPORTS)
         diag_note(&own, "and %u more", verifier.reports - MAX_REPORTS);
     status = diag_status(&own);

@@ -13,7 +13,8 @@ struct Device {
     const Package *package;
     Pool *pool;
     Machine *machine;
-    const char *entry; /* program whose closing barrier the tiles are in; NULL: of none */
+    const char **phases; /* names of the exchange phases, for the machine */
+    const char *entry;   /* program whose closing barrier the tiles are in; NULL: of none */
 };
 
 static Status no_memory(Diag *diag) {
@@ -21,6 +22,17 @@ static Status no_memory(Diag *diag) {
 }
 
 /* ---- opening */
+
+static Status name_phases(Device *device, Diag *diag) {
+    const Package *package = device->package;
+    device->phases = mem_alloc(package->phases.count + 1, sizeof *device->phases);
+    if (!device->phases)
+        return no_memory(diag);
+    for (size_t i = 0; i < package->phases.count; i++)
+        device->phases[i] = package->phases.items[i].name;
+    machine_name_phases(device->machine, device->phases, (uint32_t)package->phases.count);
+    return STATUS_OK;
+}
 
 static Status load_segments(Device *device, Diag *diag) {
     const Package *package = device->package;
@@ -45,6 +57,8 @@ Status run_open(const Package *package, Pool *pool, const RunOptions *options, D
     *opened = (Device){.package = package, .pool = pool};
     opened->machine = machine_create(package->tile_count, pool, options ? &options->machine : NULL);
     Status status = opened->machine ? load_segments(opened, diag) : no_memory(diag);
+    if (!status)
+        status = name_phases(opened, diag);
     if (status)
         run_close(opened);
     else
@@ -56,6 +70,7 @@ void run_close(Device *device) {
     if (!device)
         return;
     machine_free(device->machine);
+    mem_free(device->phases);
     mem_free(device);
 }
 

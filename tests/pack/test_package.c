@@ -339,10 +339,10 @@ static void hash_table(XXH3_state_t *hash, sqlite3 *database, const char *name) 
 /* The digest computed from the file by the words of the page alone. */
 static void test_digest_in_docs(void **state) {
     (void)state;
-    static const char *const tables[] = {"meta",       "blobs",    "tiles",    "segments",
-                                         "bindings",   "slices",   "entries",  "host_calls",
-                                         "provenance", "programs", "schedule", "buffers",
-                                         "symbols",    "lines",    "notes"};
+    static const char *const tables[] = {
+        "meta",          "blobs",      "tiles",      "segments", "bindings", "slices",
+        "entries",       "host_calls", "provenance", "programs", "schedule", "phases",
+        "exchange_rows", "transfers",  "buffers",    "symbols",  "lines",    "notes"};
     Fixture f;
     fixture_create(&f, 24, 70, 40, "f8f143(s=-4)", 6);
     Package *package = whole_package(&f);

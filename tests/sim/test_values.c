@@ -180,8 +180,8 @@ static void all_forms_covered(void **state) {
         }
     }
     assert_int_equal(missing, 0);
-    /* f32v2aop, f32sisoslic, and seven timed instructions of the exchange. */
-    assert_int_equal(without, 9);
+    /* f32v2aop, f32sisoslic */
+    assert_int_equal(without, 2);
 }
 
 int main(void) {
