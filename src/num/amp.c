@@ -6,6 +6,7 @@
 #include "num/levels.h"
 
 #include <assert.h>
+#include <math.h>
 
 const uint8_t amp_unit_of_channel[AMP_CHANNELS] = {0, 1, 8,  9,  2, 3, 10, 11,
                                                    4, 5, 12, 13, 6, 7, 14, 15};
@@ -105,6 +106,16 @@ static void load_x_f8(double *x, const uint8_t *codes, F8Format format, int coun
         x[i] = f8_values[format][codes[i]];
 }
 
+void amp_finish_row(const AmpRows *rows, size_t r, float acc[AMP_CHANNELS]) {
+    F16 *out = amp_row_of(rows->out, r, rows->out_stride);
+    for (int c = 0; c < AMP_CHANNELS; c++) {
+        acc[c] = isnan(acc[c]) ? f32_from_bits(F32_QNAN) : acc[c];
+        out[c] = f32_to_f16(acc[c], rows->overflow);
+    }
+    if (rows->sums)
+        memcpy(amp_row_of(rows->sums, r, rows->sums_stride), acc, AMP_CHANNELS * sizeof *acc);
+}
+
 static void step_channels(float *acc, const double *x, const double (*weights)[AMP_CHANNELS],
                           int lanes) {
     for (int c = 0; c < AMP_CHANNELS; c++)
@@ -136,9 +147,14 @@ static void phase_f8(float *acc, const uint8_t *codes, const AmpWeights *weights
     step_channels(acc, x, weights->value + AMP_F8_LANES * phase, AMP_F8_LANES);
 }
 
-static void row(F16 *out, const F16 *partial, const double *x, AmpRange x_range,
-                const AmpWeights *weights, int lanes, F16Overflow overflow) {
+static const F16 *partial_row(const AmpRows *rows, size_t r) {
+    return rows->partial ? amp_row(rows->partial, r, rows->partial_stride) : NULL;
+}
+
+static void row(const AmpRows *rows, size_t r, const double *x, AmpRange x_range,
+                const AmpWeights *weights, int lanes) {
     float acc[AMP_CHANNELS] = {0};
+    const F16 *partial = partial_row(rows, r);
     AmpRange partial_range = AMP_RANGE_OF_ZEROS;
     if (partial) {
         partial_range = range_of(partial, AMP_CHANNELS);
@@ -152,12 +168,7 @@ static void row(F16 *out, const F16 *partial, const double *x, AmpRange x_range,
         else
             step_channels(acc, x + i, weights->value + i, lanes);
     }
-    for (int c = 0; c < AMP_CHANNELS; c++)
-        out[c] = f32_to_f16(acc[c], overflow);
-}
-
-static const F16 *partial_row(const AmpRows *rows, size_t r) {
-    return rows->partial ? amp_row(rows->partial, r, rows->partial_stride) : NULL;
+    amp_finish_row(rows, r, acc);
 }
 
 static void rows_f16(const AmpRows *rows, const AmpWeights *weights) {
@@ -165,8 +176,7 @@ static void rows_f16(const AmpRows *rows, const AmpWeights *weights) {
         const F16 *halves = amp_row(rows->x, r, rows->x_stride);
         double x[AMP_F16_INPUTS];
         load_x_f16(x, halves, AMP_F16_INPUTS);
-        row(amp_row_of(rows->out, r, rows->out_stride), partial_row(rows, r), x,
-            range_of(halves, AMP_F16_INPUTS), weights, AMP_F16_LANES, rows->overflow);
+        row(rows, r, x, range_of(halves, AMP_F16_INPUTS), weights, AMP_F16_LANES);
     }
 }
 
@@ -175,8 +185,7 @@ static void rows_f8(const AmpRows *rows, const AmpWeights *weights) {
     for (size_t r = 0; r < rows->rows; r++) {
         double x[AMP_F8_INPUTS];
         load_x_f8(x, amp_row(rows->x, r, rows->x_stride), weights->x_format, AMP_F8_INPUTS);
-        row(amp_row_of(rows->out, r, rows->out_stride), partial_row(rows, r), x, range, weights,
-            AMP_F8_LANES, rows->overflow);
+        row(rows, r, x, range, weights, AMP_F8_LANES);
     }
 }
 

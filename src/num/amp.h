@@ -57,7 +57,8 @@ void amp_phase_f8(float acc[AMP_CHANNELS], const uint8_t x[AMP_F8_LANES], const 
 
 /* `rows` whole rows: out[r] = F16(phases 0..3 of (F32(partial[r]), x[r])), x 32 bytes a row,
  * partial and out 16 F16 a row. Strides in bytes, multiples of 2 for F16. partial NULL: all zeros.
- * out may be the same memory as partial (with the same stride), and overlaps nothing else. */
+ * out may be the same memory as partial (with the same stride), and overlaps nothing else. sums, if
+ * not NULL, receives the accumulators that out rounds: 16 float32 a row. */
 typedef struct AmpRows {
     const void *x; /* F16 or uint8_t */
     const F16 *partial;
@@ -65,6 +66,8 @@ typedef struct AmpRows {
     size_t x_stride, partial_stride, out_stride;
     size_t rows;
     F16Overflow overflow;
+    float *sums;
+    size_t sums_stride;
 } AmpRows;
 
 void amp_rows_f16(const AmpRows *rows, const AmpWeights *weights);

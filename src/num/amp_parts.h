@@ -38,6 +38,9 @@ static inline bool amp_range_exact(AmpRange x, AmpRange partial, const AmpWeight
 float amp_step_exact(float acc, const double *x, const double (*weights)[AMP_CHANNELS], int channel,
                      int lanes);
 
+/* Puts a row's accumulators where they are wanted; a NaN becomes the one that there is. */
+void amp_finish_row(const AmpRows *rows, size_t r, float acc[AMP_CHANNELS]);
+
 /* Row r of an array whose rows are `stride` bytes apart. */
 static inline const void *amp_row(const void *first, size_t r, size_t stride) {
     return (const char *)first + r * stride;

@@ -114,18 +114,22 @@ SIMD AmpRange range_of(const F16 *halves) {
 }
 
 /* The result row; the plain conversion does unless some lane overflows or is NaN. */
-SIMD void store_row(F16 *out, const VH *acc, F16Overflow overflow) {
+SIMD void store_row(const AmpRows *rows, size_t r, const VH *acc) {
     unsigned beyond = 0;
     UNROLL for (int v = 0; v < VECTORS; v++) beyond |= vh_beyond(acc[v], 65504.0f);
-    if (!beyond) {
-        UNROLL for (int v = 0; v < VECTORS; v++) vh_store_f16(out + v * F64_LANES, acc[v]);
+    if (beyond) {
+        float results[AMP_CHANNELS];
+        for (int v = 0; v < VECTORS; v++)
+            vh_store(results + v * F64_LANES, acc[v]);
+        amp_finish_row(rows, r, results);
         return;
     }
-    float results[AMP_CHANNELS];
-    for (int v = 0; v < VECTORS; v++)
-        vh_store(results + v * F64_LANES, acc[v]);
-    for (int c = 0; c < AMP_CHANNELS; c++)
-        out[c] = f32_to_f16(results[c], overflow);
+    F16 *out = amp_row_of(rows->out, r, rows->out_stride);
+    UNROLL for (int v = 0; v < VECTORS; v++) vh_store_f16(out + v * F64_LANES, acc[v]);
+    if (rows->sums) {
+        float *sums = amp_row_of(rows->sums, r, rows->sums_stride);
+        UNROLL for (int v = 0; v < VECTORS; v++) vh_store(sums + v * F64_LANES, acc[v]);
+    }
 }
 
 typedef struct Call {
@@ -182,8 +186,7 @@ SIMD void plain_rows(const Call *call, size_t r, int count, const double *table,
             }
         }
     }
-    UNROLL for (int k = 0; k < count; k++) store_row(
-        amp_row_of(rows->out, r + (size_t)k, rows->out_stride), narrow[k], rows->overflow);
+    UNROLL for (int k = 0; k < count; k++) store_row(rows, r + (size_t)k, narrow[k]);
 }
 
 SIMD void careful_row(const Call *call, size_t r, const double *table, int lanes) {
@@ -202,7 +205,7 @@ SIMD void careful_row(const Call *call, size_t r, const double *table, int lanes
     VH result[VECTORS];
     for (int v = 0; v < VECTORS; v++)
         result[v] = vh_load(acc + v * F64_LANES);
-    store_row(amp_row_of(rows->out, r, rows->out_stride), result, rows->overflow);
+    store_row(rows, r, result);
 }
 
 SIMD bool row_is_plain(const Call *call, size_t r, const double *table) {

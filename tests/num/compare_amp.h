@@ -89,6 +89,7 @@ static inline void compare_rows(const AmpTable *table, const AmpCase *test,
     F16Overflow overflow = (F16Overflow)((bits >> 8) % 3);
     size_t count = bits >> 16 & 7, stride = bits & 4 ? 32 : 48;
     _Alignas(16) uint8_t out[AMP_TEST_ROWS * 48 + 32];
+    float sums[AMP_TEST_ROWS][AMP_CHANNELS];
     memset(out, 0x55, sizeof out);
     count = count > AMP_TEST_ROWS ? AMP_TEST_ROWS : count;
     if (in_place)
@@ -103,7 +104,9 @@ static inline void compare_rows(const AmpTable *table, const AmpCase *test,
                     .partial_stride = in_place ? stride : 32,
                     .out_stride = stride,
                     .rows = count,
-                    .overflow = overflow};
+                    .overflow = overflow,
+                    .sums = bits & 8 ? sums[0] : NULL,
+                    .sums_stride = sizeof *sums};
     if (test->f8)
         table->rows_f8(&rows, weights);
     else
@@ -116,6 +119,8 @@ static inline void compare_rows(const AmpTable *table, const AmpCase *test,
             F16 actual;
             memcpy(&actual, out + r * stride + 2 * (size_t)c, sizeof actual);
             assert_same(actual, f32_to_f16(acc, overflow));
+            if (rows.sums)
+                assert_same(f32_bits(sums[r][c]), f32_bits(acc));
         }
         for (size_t i = 32; i < stride; i++)
             assert_same(out[r * stride + i], 0x55);
@@ -209,7 +214,7 @@ static inline void check_exit_overflow(const AmpTable *table) {
         words[14][0] = 0xCC00; /* -16 */
         AmpWeights weights;
         amp_prepare_f16(&weights, (const uint64_t *)(const void *)words);
-        AmpRows rows = {x, partial, out, 32, 32, 32, 1, mode};
+        AmpRows rows = {x, partial, out, 32, 32, 32, 1, mode, NULL, 0};
         table->rows_f16(&rows, &weights);
         for (int c = 0; c < AMP_CHANNELS; c++)
             assert_same(out[c], c == 14 ? 0x7BFE : c & 1 ? positive[mode] : F16_MAX);
@@ -233,7 +238,7 @@ static inline void check_rows_that_cancel(const AmpTable *table) {
         x_f8[r][8] = 0x7F;
         x_f8[r][9] = 0xFF;
     }
-    AmpRows rows = {x_f16, partial[0], out[0], 32, 32, 32, 2, F16_OVERFLOW_NAN};
+    AmpRows rows = {x_f16, partial[0], out[0], 32, 32, 32, 2, F16_OVERFLOW_NAN, NULL, 0};
     amp_prepare_f16(&weights, (const uint64_t *)(const void *)words_f16);
     table->rows_f16(&rows, &weights);
     assert_memory_equal(out, partial, sizeof out);

@@ -40,7 +40,7 @@ static void computes_the_f16_example(void **state) {
     assert_memory_equal(words, w, sizeof words);
     AmpWeights weights;
     amp_prepare_f16(&weights, words);
-    AmpRows rows = {x, partial[0], out[0], 32, 32, 32, 2, F16_OVERFLOW_NAN};
+    AmpRows rows = {x, partial[0], out[0], 32, 32, 32, 2, F16_OVERFLOW_NAN, NULL, 0};
     amp_rows_f16(&rows, &weights);
     for (int b = 0; b < 2; b++)
         for (int c = 0; c < 16; c++)
@@ -74,7 +74,7 @@ static void computes_the_f8_example(void **state) {
     uint64_t words[64];
     memcpy(words, w, sizeof words);
     amp_prepare_f8(&weights, words, F8_F143, F8_F143, -2);
-    AmpRows rows = {x, partial, out, 32, 32, 32, 1, F16_OVERFLOW_NAN};
+    AmpRows rows = {x, partial, out, 32, 32, 32, 1, F16_OVERFLOW_NAN, NULL, 0};
     amp_rows_f8(&rows, &weights);
     assert_int_equal(out[0], 0x4200);
     assert_int_equal(out[5], 0x4800);
