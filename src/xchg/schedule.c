@@ -67,11 +67,13 @@ typedef enum PlaceResult {
 
 /* ---- pieces --------------------------------------------------------------------------------- */
 
-/* Whether the destinations are complete receiver pairs at 8-byte aligned addresses. */
-static bool can_pair(const XchgPhase *phase, const XchgTransfer *t) {
-    if (t->words % 2 != 0 || t->address % 8 != 0 || t->dest_count % 2 != 0)
+/* Whether the destinations are complete receiver pairs at 8-byte aligned addresses, and the source
+ * has a partner that can lend its lane. */
+static bool can_pair(const Lanes *lanes, const XchgTransfer *t) {
+    if (t->words % 2 != 0 || t->address % 8 != 0 || t->dest_count % 2 != 0 ||
+        (t->source ^ 1) >= lanes->tile_count)
         return false;
-    const XchgDest *dests = phase->dests.items + t->first_dest;
+    const XchgDest *dests = lanes->phase->dests.items + t->first_dest;
     for (uint32_t i = 0; i < t->dest_count; i++) {
         if (dests[i].address % 8 != 0)
             return false;
@@ -146,7 +148,7 @@ static PlaceResult cut_phase(const Lanes *lanes, bool paired, Pieces *pieces) {
     for (uint32_t i = 0; i < lanes->phase->transfers.count; i++) {
         size_t before = pieces->count;
         PlaceResult result = PLACE_IMPOSSIBLE;
-        if (paired && can_pair(lanes->phase, lanes->phase->transfers.items + i))
+        if (paired && can_pair(lanes, lanes->phase->transfers.items + i))
             result = cut_transfer(lanes, i, true, pieces);
         if (result == PLACE_IMPOSSIBLE) {
             pieces->count = before;
@@ -511,9 +513,9 @@ static uint32_t least_horizon(const Scheduler *s) {
     return (uint32_t)MIN_OF(least, UINT32_MAX);
 }
 
-static bool any_pairs(const XchgPhase *phase) {
-    for (size_t i = 0; i < phase->transfers.count; i++) {
-        if (can_pair(phase, phase->transfers.items + i))
+static bool any_pairs(const Lanes *lanes) {
+    for (size_t i = 0; i < lanes->phase->transfers.count; i++) {
+        if (can_pair(lanes, lanes->phase->transfers.items + i))
             return true;
     }
     return false;
@@ -526,7 +528,7 @@ static void run_policies(Scheduler *s, const XchgOptions *options, Attempt *best
     uint32_t max_row_bytes = options->max_row_bytes ? options->max_row_bytes : UINT32_MAX;
     uint32_t least = least_horizon(s);
     *best = (Attempt){.result = PLACE_WORSE};
-    bool pairs = !options->no_pairing && any_pairs(s->phase);
+    bool pairs = !options->no_pairing && any_pairs(&s->lanes);
     for (int n = pairs ? 0 : ORDER_COUNT; n < 2 * ORDER_COUNT; n++) {
         bool paired = n < ORDER_COUNT;
         if (!paired && s->limit <= least)

@@ -190,6 +190,26 @@ static void test_paired(void **state) {
     finish(&far, &rows);
 }
 
+/* The last of an odd number of tiles has no partner that lends its lane. */
+static void test_without_partner(void **state) {
+    (void)state;
+    for (uint32_t tiles = 5; tiles <= 6; tiles++) {
+        XchgPhase phase = {.name = "last"};
+        XchgDest dests[] = {{2, 0x60000}, {3, 0x60000}};
+        XchgSchedule schedule;
+        XchgRows rows;
+        assert_int_equal(xchg_phase_add(&phase, 4, 0x50000, 400, dests, 2, NULL), STATUS_OK);
+        assert_int_equal(xchg_schedule(&phase, tiles, &(XchgOptions){0}, &schedule, &rows, NULL),
+                         STATUS_OK);
+        assert_int_equal(schedule.messages.items[0].paired, tiles == 6);
+        assert_int_equal(rows.rows.items[rows.rows.count - 1].tile, tiles - 1);
+        assert_int_equal(xchg_verify(&phase, tiles, &rows, NULL, NULL), STATUS_OK);
+        xchg_schedule_free(&schedule);
+        xchg_rows_free(&rows);
+        xchg_phase_free(&phase);
+    }
+}
+
 static void test_longest(void **state) {
     (void)state;
     Case c = {0};
@@ -358,6 +378,7 @@ int main(void) {
         cmocka_unit_test(test_loopback),
         cmocka_unit_test(test_loopback_of_29),
         cmocka_unit_test(test_paired),
+        cmocka_unit_test(test_without_partner),
         cmocka_unit_test(test_longest),
         cmocka_unit_test(test_codec_round_trip),
         cmocka_unit_test(test_splitting),
