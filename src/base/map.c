@@ -84,13 +84,3 @@ bool strmap_get(const StrMap *map, const char *key, uint64_t *value) {
     *value = map->entries.items[slot - 1].value;
     return true;
 }
-
-size_t strmap_count(const StrMap *map) {
-    return map->entries.count;
-}
-const char *strmap_key(const StrMap *map, size_t index) {
-    return map->entries.items[index].key;
-}
-uint64_t strmap_value(const StrMap *map, size_t index) {
-    return map->entries.items[index].value;
-}

@@ -49,7 +49,6 @@ bool vec_grow(void **items, size_t *capacity, size_t count, size_t more, size_t 
 
 /* Checked arithmetic: true if the result is exact. */
 #define checked_add(a, b, result) (!__builtin_add_overflow((a), (b), (result)))
-#define checked_sub(a, b, result) (!__builtin_sub_overflow((a), (b), (result)))
 #define checked_mul(a, b, result) (!__builtin_mul_overflow((a), (b), (result)))
 
 /* Smallest multiple of `to` that is >= value; `to` > 0, no overflow check. */

@@ -8,9 +8,6 @@
 #include <assert.h>
 #include <math.h>
 
-const uint8_t amp_unit_of_channel[AMP_CHANNELS] = {0, 1, 8,  9,  2, 3, 10, 11,
-                                                   4, 5, 12, 13, 6, 7, 14, 15};
-
 static double power_of_two(int exponent) {
     return f64_from_bits((uint64_t)(1023 + exponent) << 52);
 }
@@ -36,11 +33,6 @@ float amp_step_f8(float acc, const uint8_t x[AMP_F8_LANES], F8Format x_format,
 float amp_step_f32(float acc, float x, float w) {
     double terms[2] = {(double)acc, (double)x * (double)w};
     return exact_sum_f32(terms, 2);
-}
-
-void amp_words_by_channel(uint64_t words[64], const uint64_t registers[64]) {
-    for (int c = 0; c < AMP_CHANNELS; c++)
-        memcpy(words + 4 * c, registers + 4 * amp_unit_of_channel[c], 4 * sizeof *words);
 }
 
 static void transpose(AmpWeights *weights, const float *values, int inputs) {

@@ -29,10 +29,6 @@ float amp_step_f8(float acc, const uint8_t x[AMP_F8_LANES], F8Format x_format,
                   const uint8_t w[AMP_F8_LANES], F8Format w_format, int scale);
 float amp_step_f32(float acc, float x, float w);
 
-/* The unit that holds channel c of a row in the 16-channel (v4) forms: partials and results of
- * phase k are channels 4k..4k+3, two from each set of units. */
-extern const uint8_t amp_unit_of_channel[AMP_CHANNELS];
-
 /* A block of weights made ready for many rows: 16 channels by 16 F16 or 32 F8 inputs. */
 typedef struct AmpWeights {
     _Alignas(64) double value[AMP_F8_INPUTS][AMP_CHANNELS]; /* [input][channel], 2^scale included */
@@ -42,12 +38,10 @@ typedef struct AmpWeights {
 
 /* words[4 * channel + phase] holds the lanes of one unit and phase, lane l at bits 16l (F16) or 8l
  * (F8). That is the order of a 512-byte block [channel][input] in memory, and of the weight
- * registers CWEI_m_n if "channel" is to mean unit. amp_words_by_channel turns registers, in
- * register order 4m + n, into channel order. */
+ * registers CWEI_m_n if "channel" is to mean unit. */
 void amp_prepare_f16(AmpWeights *weights, const uint64_t words[64]);
 void amp_prepare_f8(AmpWeights *weights, const uint64_t words[64], F8Format x_format,
                     F8Format w_format, int scale);
-void amp_words_by_channel(uint64_t words[64], const uint64_t registers[64]);
 
 /* One instruction in 16 channels: acc[c] steps by x[lane] and the weights of `phase`. */
 void amp_phase_f16(float acc[AMP_CHANNELS], const F16 x[AMP_F16_LANES], const AmpWeights *weights,

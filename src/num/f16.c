@@ -23,11 +23,6 @@ F16 f64_to_f16(double value, F16Overflow overflow) {
     return f32_to_f16(narrow, overflow);
 }
 
-F16 f16_fma(F16 a, F16 b, F16 c, F16Overflow overflow) {
-    double terms[2] = {(double)f16_to_f32(a) * (double)f16_to_f32(b), (double)f16_to_f32(c)};
-    return f64_to_f16(exact_sum_odd(terms, 2), overflow);
-}
-
 float f16_mix(F16 a, F16 b, F16 c, F16 d) {
     double terms[2] = {(double)f16_to_f32(a) * (double)f16_to_f32(b),
                        (double)f16_to_f32(c) * (double)f16_to_f32(d)};

@@ -82,19 +82,6 @@ static inline F16 f32_to_f16(float value, F16Overflow overflow) {
 /* One rounding from double. */
 F16 f64_to_f16(double value, F16Overflow overflow);
 
-/* Arithmetic with one rounding to binary16. float32 has 24 >= 2 * 11 + 2 bits, so rounding to it
- * first changes nothing. */
-static inline F16 f16_add(F16 a, F16 b, F16Overflow overflow) {
-    return f32_to_f16(f16_to_f32(a) + f16_to_f32(b), overflow);
-}
-static inline F16 f16_sub(F16 a, F16 b, F16Overflow overflow) {
-    return f32_to_f16(f16_to_f32(a) - f16_to_f32(b), overflow);
-}
-static inline F16 f16_mul(F16 a, F16 b, F16Overflow overflow) {
-    return f32_to_f16(f16_to_f32(a) * f16_to_f32(b), overflow);
-}
-/* a * b + c with one rounding. */
-F16 f16_fma(F16 a, F16 b, F16 c, F16Overflow overflow);
 /* a * b + c * d with one rounding to float32: the accumulator step of f16v4mix and f16v2cmac. */
 float f16_mix(F16 a, F16 b, F16 c, F16 d);
 

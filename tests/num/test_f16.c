@@ -79,33 +79,23 @@ static void overflows_by_mode(void **state) {
     assert_same(f64_to_f16(-0.0, F16_OVERFLOW_NAN), 0x8000);
 }
 
-/* Sums and products of two halves are exact in double, so its single rounding is the oracle. */
-static void computes_with_one_rounding(void **state) {
+/* float32 has 24 >= 2 * 11 + 2 bits, so rounding sums and products of halves to it first changes
+ * nothing. They are exact in double, so its single rounding is the oracle. */
+static void float_rounds_once(void **state) {
     (void)state;
     Random random = seeded("f16 arithmetic");
     for (uint64_t n = repetitions(1000000, 20000000); n > 0; n--) {
         uint64_t bits = random_next(&random);
         F16 a = (F16)bits, b = (F16)(bits >> 16);
         F16Overflow mode = (F16Overflow)((bits >> 32) % 3);
-        double x = (double)f16_to_f32(a), y = (double)f16_to_f32(b);
-        assert_same(f16_add(a, b, mode), f64_to_f16(x + y, mode));
-        assert_same(f16_sub(a, b, mode), f64_to_f16(x - y, mode));
-        assert_same(f16_mul(a, b, mode), f64_to_f16(x * y, mode));
+        float x = f16_to_f32(a), y = f16_to_f32(b);
+        assert_same(f32_to_f16(x + y, mode), f64_to_f16((double)x + (double)y, mode));
+        assert_same(f32_to_f16(x * y, mode), f64_to_f16((double)x * (double)y, mode));
     }
 }
 
-static void fuses_with_one_rounding(void **state) {
+static void mixes_with_one_rounding(void **state) {
     (void)state;
-    assert_same(f16_fma(0x3C01, 0x3C01, 0x8000, F16_OVERFLOW_NAN), 0x3C02);
-    assert_same(f16_fma(0x0001, 0x0001, 0x6800, F16_OVERFLOW_NAN), 0x6800);
-    /* 48 * 683 is a tie; 2^-24 decides it, which float32 cannot hold beside it. */
-    assert_same(f16_fma(0x5200, 0x6156, 0x0000, F16_OVERFLOW_NAN), 0x7800);
-    assert_same(f16_fma(0x5200, 0x6156, 0x0001, F16_OVERFLOW_NAN), 0x7801);
-    assert_same(f16_fma(0x5200, 0x6156, 0x8001, F16_OVERFLOW_NAN), 0x7800);
-    assert_same(f16_fma(0x7BFF, 0x3C00, 0x4C00, F16_OVERFLOW_SATURATE), 0x7BFF);
-    assert_same(f16_fma(0x7BFF, 0x3C00, 0x4C00, F16_OVERFLOW_NAN), F16_QNAN);
-    assert_same(f16_fma(0x7C00, 0x0000, 0x3C00, F16_OVERFLOW_NAN), F16_QNAN);
-    assert_same(f16_fma(0x0000, 0xBC00, 0x8000, F16_OVERFLOW_NAN), 0x8000);
     double big = 65504.0 * 65504.0;
     assert_same_float(f16_mix(0x7BFF, 0x7BFF, 0x0001, 0x0001), (float)big);
     assert_same(f32_bits(f16_mix(0x7C00, 0x3C00, 0xFC00, 0x3C00)), F32_QNAN);
@@ -147,8 +137,8 @@ static void bulk_equals_scalar(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(widens_every_half),       cmocka_unit_test(rounds_at_every_border),
-        cmocka_unit_test(overflows_by_mode),       cmocka_unit_test(computes_with_one_rounding),
-        cmocka_unit_test(fuses_with_one_rounding), cmocka_unit_test(bulk_equals_scalar),
+        cmocka_unit_test(overflows_by_mode),       cmocka_unit_test(float_rounds_once),
+        cmocka_unit_test(mixes_with_one_rounding), cmocka_unit_test(bulk_equals_scalar),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
