@@ -115,7 +115,7 @@ static TwStatus bench_gemm(Cli *cli, Arguments *arguments, bool *failed) {
 
 static int run_bench(Cli *cli, int argc, char **argv) {
     Arguments arguments = {0};
-    Option options[CLI_COMPILE_OPTIONS + 11] = {
+    Option options[] = {
         {.name = "rows",
          .kind = OPTION_WHOLE,
          .value = "N",
@@ -170,11 +170,11 @@ static int run_bench(Cli *cli, int argc, char **argv) {
          .value = "FILE",
          .help = "keep the package",
          .target = &arguments.package},
-        CLI_OPTION_THREADS,
+        [8 + CLI_COMPILE_OPTIONS] = CLI_OPTION_THREADS,
         CLI_OPTION_JSON,
         CLI_OPTION_HELP,
     };
-    compile_options(&arguments.compile, options + 11);
+    compile_options(&arguments.compile, options + 8);
     bool failed = false;
     TwStatus status = 0;
     if (cli_begin(cli, options, COUNT_OF(options), argc, argv)) {

@@ -61,7 +61,7 @@ static TwStatus compile(Cli *cli, Arguments *arguments) {
 
 static int run_compile(Cli *cli, int argc, char **argv) {
     Arguments arguments = {0};
-    Option options[CLI_COMPILE_OPTIONS + 8] = {
+    Option options[] = {
         {.name = "package",
          .letter = 'o',
          .kind = OPTION_TEXT,
@@ -92,11 +92,11 @@ static int run_compile(Cli *cli, int argc, char **argv) {
          .target = &arguments.weight_sigma,
          .least = 0,
          .most = 1000000},
-        CLI_OPTION_THREADS,
+        [5 + CLI_COMPILE_OPTIONS] = CLI_OPTION_THREADS,
         CLI_OPTION_JSON,
         CLI_OPTION_HELP,
     };
-    compile_options(&arguments.compile, options + 8);
+    compile_options(&arguments.compile, options + 5);
     TwStatus status = 0;
     if (cli_begin(cli, options, COUNT_OF(options), argc, argv)) {
         if (arguments.generated && arguments.weights.count)
