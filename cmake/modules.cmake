@@ -21,7 +21,8 @@ file(GLOB kernels CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/kernel/*.S)
 tw_embed(tw_kernel tw_kernel_sources ${kernels})
 tw_module(plan tw_kernel tw_graph tw_tensor tw_chip)
 tw_module(lower tw_plan)
-tw_module(check tw_graph tw_num PkgConfig::OPENBLAS m)
+tw_module(check tw_graph tw_num Threads::Threads m)
+target_include_directories(tw_check PRIVATE ${OPENBLAS_INCLUDE_DIRS}) # loaded at run time
 tw_module(emit tw_xchg tw_place tw_lower tw_kernel tw_asm tw_isa tw_chip tw_base)
 tw_embed(tw_emit tw_emit_sources ${CMAKE_SOURCE_DIR}/src/emit/runtime.S)
 tw_module(pack tw_emit tw_xchg tw_lower tw_tensor tw_isa tw_chip tw_base PkgConfig::SQLITE PkgConfig::ZSTD

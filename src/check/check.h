@@ -28,7 +28,8 @@ typedef struct CheckGemm {
 /* out [rows,columns] */
 Status check_gemm_twin(const CheckGemm *gemm, Pool *pool, F16 *out, Diag *diag);
 
-/* left · right in F64, by OpenBLAS with one thread a block; row-major, no overlap. */
+/* left · right in F64; row-major, no overlap. Big products by OpenBLAS with one thread a block,
+ * the others, and all where it is missing or short of memory, by plain loops. */
 void check_gemm_f64(uint32_t rows, uint32_t inner, uint32_t columns, const double *left,
                     const double *right, Pool *pool, double *out);
 

@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# What a hostile user or a poor host gives the command: one coded error in time, whatever it is.
+set -uo pipefail
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+failures=0
+
+complain() {
+    echo "$1" >&2
+    failures=$((failures + 1))
+}
+
+# expect CODE TEXT COMMAND...: the exit code within 20 seconds, and a text in the error output.
+expect() {
+    local code=$1 text=$2 found=0
+    shift 2
+    timeout 20 "$@" >"$folder/out" 2>"$folder/err" </dev/null || found=$?
+    ((found == code)) || complain "exit code $found, not $code: $*"
+    grep -qF -- "$text" "$folder/err" || complain "no '$text' from: $* ($(cat "$folder/err"))"
+}
+
+# limited KILOBYTES COMMAND...: with so much address space
+limited() { (ulimit -v "$1" && shift && exec "$@"); }
+export -f limited
+
+# Little memory: an error or a result, but no waiting for memory that never comes. (Sanitizers
+# reserve more than any limit that would be a test.)
+if limited 300000 "$TILEWORK" version >/dev/null 2>&1; then
+    for size in 80000 100000 140000 200000 300000; do
+        found=0
+        timeout 20 bash -c 'limited "$@"' - $size "$TILEWORK" bench gemm --rows 256 --inner 256 \
+            --columns 257 --threads 2 --tiles 99 >/dev/null 2>"$folder/err" || found=$?
+        ((found == 0)) || { ((found == 5)) && grep -q "TW010[15]" "$folder/err"; } ||
+            complain "exit code $found with $size kB: $(cat "$folder/err")"
+    done
+fi
+
+((failures == 0)) && echo "all misuse was refused"
+exit $((failures > 0))
