@@ -48,6 +48,10 @@ static void use_package(const Package *package) {
     for (size_t i = 0; i < package->entries.count; i++)
         package_source(package, package->entries.items[i].tile, package->entries.items[i].address,
                        &source);
+    for (uint32_t i = 0; i < package->phases.count; i++) {
+        PackageExchange summary;
+        require(package_phase_summary(package, i, &summary, NULL) == STATUS_OK);
+    }
     use_bindings(package);
 }
 
