@@ -37,6 +37,7 @@ typedef struct Run {
     uint32_t address, bytes;
     int32_t begin, end;
     uint32_t source, message;
+    uint32_t from; /* address of the first item at the source */
 } Run;
 
 typedef struct Port {
@@ -414,8 +415,13 @@ static void record(Fabric *f, Port *port, const Arrival *a, int32_t slot, uint32
         last->bytes += bytes;
         last->end += (int32_t)items;
     } else {
-        Run run = {port->pointer,         bytes,          slot,
-                   slot + (int32_t)items, a->mux->source, a->mux->message};
+        Run run = {port->pointer,
+                   bytes,
+                   slot,
+                   slot + (int32_t)items,
+                   a->mux->source,
+                   a->mux->message,
+                   a->send->address + a->item * arrival_size(a)};
         if (!vec_push(&port->runs, run))
             f->out_of_memory = true;
     }
@@ -818,7 +824,44 @@ static void finish(Fabric *f) {
     mem_free(f->deliveries);
 }
 
+static int compare_copies(const void *a, const void *b) {
+    const FabricCopy *x = a, *y = b;
+    if (x->start != y->start)
+        return x->start < y->start ? -1 : 1;
+    if (x->dest != y->dest)
+        return x->dest < y->dest ? -1 : 1;
+    return (x->to > y->to) - (x->to < y->to);
+}
+
+/* By the starts of the messages: one that needs what another brought starts when that is complete.
+ */
+static bool list_copies(const Fabric *f, FabricCopies *copies) {
+    for (uint32_t tile = 0; tile < f->port_count; tile++) {
+        const Port *port = f->ports + tile;
+        if (!vec_reserve(copies, port->runs.count + 1))
+            return false;
+        for (size_t i = 0; i < port->runs.count; i++) {
+            const Run *run = port->runs.items + i;
+            copies->items[copies->count++] = (FabricCopy){
+                .source = run->source,
+                .from = run->from,
+                .dest = tile,
+                .to = run->address,
+                .bytes = run->bytes,
+                .start = f->ports[run->source].row->sends.items[run->message].start,
+            };
+        }
+    }
+    if (copies->count > 1)
+        qsort(copies->items, copies->count, sizeof *copies->items, compare_copies);
+    return true;
+}
+
 Status fabric_run(const FabricPhase *phase, FabricTrap *trap) {
+    return fabric_record(phase, NULL, trap);
+}
+
+Status fabric_record(const FabricPhase *phase, FabricCopies *copies, FabricTrap *trap) {
     Fabric f;
     *trap = at(STATUS_OK, 0, 0);
     f.out_of_memory = !init(&f, phase, trap);
@@ -826,6 +869,8 @@ Status fabric_run(const FabricPhase *phase, FabricTrap *trap) {
         check_rows(&f);
         play(&f);
         check_memory(&f);
+        if (copies && trap->code == STATUS_OK && !f.out_of_memory)
+            f.out_of_memory = !list_copies(&f, copies);
     }
     if (f.out_of_memory) {
         *trap = at(ERR_NO_MEMORY, 0, 0);

@@ -109,5 +109,19 @@ typedef struct FabricPhase {
  * then holds what the rest of the phase made of it. */
 Status fabric_run(const FabricPhase *phase, FabricTrap *trap);
 
+/* Bytes that a phase moved, as one copy from tile to tile. */
+typedef struct FabricCopy {
+    uint32_t source, from; /* tile, address */
+    uint32_t dest, to;
+    uint32_t bytes;
+    int32_t start; /* of the message */
+} FabricCopy;
+
+typedef VEC(FabricCopy) FabricCopies;
+
+/* The same; with STATUS_OK *copies, empty before, holds what was moved. Carried out in this order
+ * the copies have the effect of the phase on any memory. To be freed in any case. */
+Status fabric_record(const FabricPhase *phase, FabricCopies *copies, FabricTrap *trap);
+
 /* "error TW05xx in phase P on tile T: event E: text", with notes on message, element and class. */
 Status fabric_report(const FabricPhase *phase, const FabricTrap *trap, Diag *diag);

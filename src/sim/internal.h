@@ -196,6 +196,12 @@ struct Tile {
     bool stop;        /* trapped: leave the loops */
 };
 
+/* An exchange phase that broke no rule. */
+typedef struct PlayedPhase {
+    uint64_t key[2]; /* hash of all its rows */
+    FabricCopies copies;
+} PlayedPhase;
+
 #define PAGE_BUCKETS 4096
 
 struct Machine {
@@ -215,6 +221,7 @@ struct Machine {
     uint32_t phase_count;  /* barriers of all tiles since the host's */
     const char *const *phase_names;
     uint32_t phase_name_count;
+    VEC(PlayedPhase) played;
     MachineTrap trap;
     FabricTrap fabric_trap; /* code STATUS_OK: the trap is none of the fabric's */
 };
@@ -231,6 +238,7 @@ void memory_sweep(Machine *machine);
 /* Copies to and from tile memory; the range must exist. store tells contexts of changed code. */
 void memory_copy_out(const Tile *tile, uint32_t address, void *bytes, size_t size);
 bool memory_copy_in(Tile *tile, uint32_t address, const void *bytes, size_t size);
+bool memory_move(Tile *to, uint32_t to_address, const Tile *from, uint32_t address, size_t size);
 /* Makes the pages of the range equal to their present content with `bytes` put in, shared. */
 bool memory_load(Tile *tile, uint32_t address, const void *bytes, size_t size);
 /* The decoded granule at an executable address; NULL without memory. */
@@ -298,6 +306,8 @@ bool phase_is_pending(const Machine *machine);
 /* Delivers what all rows send and lets their tiles go on. Code of the trap otherwise, with
  * Machine.trap set. */
 Status phase_run(Machine *machine);
+/* Frees what is remembered of phases. */
+void phase_forget(Machine *machine);
 /* Reports a trap of the fabric. */
 Status phase_report(const Machine *machine, Diag *diag);
 /* The name of a phase, or "exchange N" in `text`. */

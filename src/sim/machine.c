@@ -40,6 +40,7 @@ void machine_free(Machine *machine) {
     }
     for (uint32_t i = 0; i < machine->tile_count; i++)
         fabric_row_free(&machine->rows[i]);
+    phase_forget(machine);
     memory_free(machine);
     mem_free(machine->rows);
     mem_free(machine->tiles);

@@ -172,6 +172,19 @@ bool memory_copy_in(Tile *tile, uint32_t address, const void *bytes, size_t size
     return true;
 }
 
+bool memory_move(Tile *to, uint32_t to_address, const Tile *from, uint32_t address, size_t size) {
+    while (size > 0) {
+        uint32_t within = (address - CHIP_TILE_MEM_BASE) % PAGE_BYTES;
+        size_t part = MIN_OF(size, (size_t)(PAGE_BYTES - within));
+        if (!memory_copy_in(to, to_address, memory_at(from, address), part))
+            return false;
+        address += (uint32_t)part;
+        to_address += (uint32_t)part;
+        size -= part;
+    }
+    return true;
+}
+
 bool memory_load(Tile *tile, uint32_t address, const void *bytes, size_t size) {
     Machine *machine = tile->machine;
     const uint8_t *from = bytes;

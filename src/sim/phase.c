@@ -1,7 +1,15 @@
-/* Exchange phases: what the rows of all tiles did between two barriers is delivered at once. */
+/* Exchange phases: what the rows of all tiles did between two barriers is delivered at once.
+ *
+ * Nothing in a phase but the bytes that move depends on memory. A phase whose rows do the same as
+ * those of one that was played and broke no rule is therefore only copied. */
 #include "sim/internal.h"
 
 #include <stdio.h>
+#define XXH_STATIC_LINKING_ONLY /* for the size of the state */
+#include <xxhash.h>
+
+/* Phases that are remembered. */
+#define PLAYED_PHASES 64
 
 /* ---- tile memory as the fabric sees it ------------------------------------------------------ */
 
@@ -53,12 +61,88 @@ static Status keep_trap(Machine *machine) {
     return trap->code;
 }
 
+static Status no_memory(Machine *machine) {
+    trap_raise(&machine->tiles[0].context[SUPERVISOR], ERR_NO_MEMORY, 0,
+               "no memory left on the host for an exchange");
+    machine->trap = machine->tiles[0].trap;
+    return ERR_NO_MEMORY;
+}
+
 Status phase_report(const Machine *machine, Diag *diag) {
     char text[32];
     FabricPhase phase = {.name = phase_name(machine, machine->trap.phase, text),
                          .rows = machine->rows,
                          .tile_count = machine->tile_count};
     return fabric_report(&phase, &machine->fabric_trap, diag);
+}
+
+/* ---- phases that were played ---------------------------------------------------------------- */
+
+/* All that a row does, without the padding of its structures. */
+static void hash_row(XXH3_state_t *state, const FabricRow *row) {
+    const uint32_t head[] = {row->active,
+                             row->workers,
+                             (uint32_t)row->event,
+                             row->incoming_base,
+                             row->outgoing_base,
+                             row->fetch_begin,
+                             row->fetch_end,
+                             (uint32_t)row->sends.count,
+                             (uint32_t)row->controls.count};
+    XXH3_128bits_update(state, head, sizeof head);
+    if (row->sends.count > 0)
+        XXH3_128bits_update(state, row->sends.items, row->sends.count * sizeof *row->sends.items);
+    for (size_t i = 0; i < row->controls.count; i++) {
+        const FabricControl *c = &row->controls.items[i];
+        const uint32_t words[] = {(uint32_t)c->event, c->stream, c->selector, c->value};
+        XXH3_128bits_update(state, words, sizeof words);
+    }
+}
+
+static XXH128_hash_t hash_rows(const Machine *machine) {
+    static const FabricRow idle;
+    XXH3_state_t state;
+    XXH3_INITSTATE(&state);
+    XXH3_128bits_reset(&state);
+    for (uint32_t i = 0; i < machine->tile_count; i++)
+        hash_row(&state, machine->rows[i].active ? &machine->rows[i] : &idle);
+    return XXH3_128bits_digest(&state);
+}
+
+static const PlayedPhase *find_played(const Machine *machine, XXH128_hash_t key) {
+    for (size_t i = 0; i < machine->played.count; i++)
+        if (machine->played.items[i].key[0] == key.low64 &&
+            machine->played.items[i].key[1] == key.high64)
+            return &machine->played.items[i];
+    return NULL;
+}
+
+static bool carry_out(Machine *machine, const FabricCopies *copies) {
+    for (size_t i = 0; i < copies->count; i++) {
+        const FabricCopy *copy = &copies->items[i];
+        if (!memory_move(&machine->tiles[copy->dest], copy->to, &machine->tiles[copy->source],
+                         copy->from, copy->bytes))
+            return false;
+    }
+    return true;
+}
+
+/* Plays the phase, and remembers what it moved. */
+static Status play(Machine *machine, XXH128_hash_t key) {
+    char text[32];
+    FabricPhase phase = fabric_phase(machine, text);
+    PlayedPhase played = {.key = {key.low64, key.high64}};
+    Status status = fabric_record(&phase, &played.copies, &machine->fabric_trap);
+    if (status != STATUS_OK || machine->played.count == PLAYED_PHASES ||
+        !vec_push(&machine->played, played))
+        vec_free(&played.copies);
+    return status;
+}
+
+void phase_forget(Machine *machine) {
+    for (size_t i = 0; i < machine->played.count; i++)
+        vec_free(&machine->played.items[i].copies);
+    vec_free(&machine->played);
 }
 
 /* ---- phases --------------------------------------------------------------------------------- */
@@ -111,13 +195,15 @@ static void go_on(Machine *machine) {
 }
 
 Status phase_run(Machine *machine) {
-    char text[32];
     Status status = check_starts(machine);
     if (status)
         return status;
-    FabricPhase phase = fabric_phase(machine, text);
-    if (fabric_run(&phase, &machine->fabric_trap) != STATUS_OK)
+    XXH128_hash_t key = hash_rows(machine);
+    const PlayedPhase *played = machine->options.play_exchange ? NULL : find_played(machine, key);
+    if (!played && play(machine, key) != STATUS_OK)
         return keep_trap(machine);
+    if (played && !carry_out(machine, &played->copies))
+        return no_memory(machine);
     memory_sweep(machine);
     go_on(machine);
     return STATUS_OK;

@@ -35,6 +35,8 @@ typedef struct MachineOptions {
     uint64_t cycle_budget;
     /* Keep the time line of every tile (machine_timeline). */
     bool timeline;
+    /* Play every exchange event by event, also one that is known to only copy. The same results. */
+    bool play_exchange;
 } MachineOptions;
 
 #define MACHINE_CYCLE_BUDGET 4000000000u

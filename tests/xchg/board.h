@@ -103,8 +103,8 @@ static bool board_write(void *context, uint32_t tile, uint32_t address, const vo
 }
 
 /* Plays all rows: the first trap of a row, or what the fabric says. */
-static Status board_play(Board *board, const XchgRows *rows, const uint32_t *row_address,
-                         uint32_t tile_count) {
+static inline Status board_play(Board *board, const XchgRows *rows, const uint32_t *row_address,
+                                uint32_t tile_count) {
     for (uint32_t i = 0; i <= CHIP_TILES; i++) {
         board->rows[i].active = false;
         board->rows[i].sends.count = board->rows[i].controls.count = 0;
@@ -139,7 +139,7 @@ static void board_expect(Board *board, const XchgPhase *phase) {
 }
 
 /* Whether both images are equal; only what was written can differ. */
-static bool board_equal(const Board *board) {
+static inline bool board_equal(const Board *board) {
     const Image *images[2] = {&board->chip, &board->expected};
     for (int i = 0; i < 2; i++) {
         for (size_t k = 0; k < images[i]->journal.count; k++) {

@@ -159,7 +159,7 @@ static void phase_random(TestPhase *p, Random *random, PhaseLimits limits) {
 }
 
 /* Where each row stands: somewhere in the first memory element, which no transfer touches. */
-static uint32_t *place_rows(const XchgRows *rows, Random *random) {
+static inline uint32_t *place_rows(const XchgRows *rows, Random *random) {
     uint32_t *address = mem_alloc(rows->rows.count + 1, sizeof *address);
     assert_non_null(address);
     for (size_t i = 0; i < rows->rows.count; i++) {
