@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +24,9 @@ static Status no_memory(Diag *diag, const char *path) {
                       "no memory left on the host for this file");
 }
 
-static Status open_for_reading(const char *path, int *descriptor, struct stat *info, Diag *diag) {
-    *descriptor = open(path, O_RDONLY | O_CLOEXEC);
+static Status open_for_reading(const char *path, int flags, int *descriptor, struct stat *info,
+                               Diag *diag) {
+    *descriptor = open(path, O_RDONLY | O_CLOEXEC | flags);
     if (*descriptor < 0)
         return file_error(diag, ERR_FILE_OPEN, path, "cannot open", errno);
     if (fstat(*descriptor, info) != 0) {
@@ -37,9 +39,16 @@ static Status open_for_reading(const char *path, int *descriptor, struct stat *i
 
 typedef VEC(uint8_t) Bytes;
 
+static Status too_long(const char *path, Diag *diag) {
+    return diag_error(diag, ERR_FILE_READ, (DiagPlace){.file = path, .tile = -1},
+                      "cannot read: longer than %d bytes", FILE_READ_MOST);
+}
+
 /* Reads to the end: a file may grow while it is read, and a pipe tells no size. */
 static Status read_all(int descriptor, const char *path, Bytes *bytes, Diag *diag) {
     for (;;) {
+        if (bytes->count > FILE_READ_MOST)
+            return too_long(path, diag);
         if (!vec_reserve(bytes, 4096))
             return no_memory(diag, path);
         ssize_t got =
@@ -56,11 +65,13 @@ static Status read_all(int descriptor, const char *path, Bytes *bytes, Diag *dia
 Status file_read(const char *path, uint8_t **bytes, size_t *size, Diag *diag) {
     int descriptor;
     struct stat info;
-    Status status = open_for_reading(path, &descriptor, &info, diag);
+    Status status = open_for_reading(path, 0, &descriptor, &info, diag);
     if (status != STATUS_OK)
         return status;
     Bytes read = {0};
-    if (S_ISREG(info.st_mode) && !vec_reserve(&read, (size_t)info.st_size + 4096))
+    if (S_ISREG(info.st_mode) && info.st_size > FILE_READ_MOST)
+        status = too_long(path, diag);
+    else if (S_ISREG(info.st_mode) && !vec_reserve(&read, (size_t)info.st_size + 4096))
         status = no_memory(diag, path);
     else
         status = read_all(descriptor, path, &read, diag);
@@ -79,16 +90,17 @@ Status file_map(const char *path, FileMap *map, Diag *diag) {
     *map = (FileMap){0};
     int descriptor;
     struct stat info;
-    Status status = open_for_reading(path, &descriptor, &info, diag);
+    /* Without waiting for the writer of a pipe, which is refused anyway. */
+    Status status = open_for_reading(path, O_NONBLOCK, &descriptor, &info, diag);
     if (status != STATUS_OK)
         return status;
     if (!S_ISREG(info.st_mode)) {
-        status = file_error(diag, ERR_FILE_READ, path, "cannot map",
-                            S_ISDIR(info.st_mode) ? EISDIR : ENODEV);
+        status = diag_error(diag, ERR_FILE_READ, (DiagPlace){.file = path, .tile = -1},
+                            "cannot read: not a regular file");
     } else if (info.st_size > 0) {
         void *bytes = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0);
         if (bytes == MAP_FAILED)
-            status = file_error(diag, ERR_FILE_READ, path, "cannot map", errno);
+            status = file_error(diag, ERR_FILE_READ, path, "cannot read", errno);
         else
             *map = (FileMap){bytes, (size_t)info.st_size};
     }
@@ -135,6 +147,18 @@ static void remove_stale(const char *folder, const char *prefix) {
     closedir(entries);
 }
 
+/* The path of the temporary file, NULL without memory. Its folder is written out: SQLite follows
+ * ".." by text, the system follows links first. */
+static char *temporary_path(const char *folder, const char *name) {
+    char *prefix = mem_printf(".%s.tmp-", name);
+    if (!prefix)
+        return NULL;
+    remove_stale(folder, prefix);
+    char *path = mem_printf("%s/%s%d", folder, prefix, (int)getpid());
+    mem_free(prefix);
+    return path;
+}
+
 Status file_replace_begin(const char *path, char **temporary, Diag *diag) {
     *temporary = NULL;
     struct stat info;
@@ -146,14 +170,25 @@ Status file_replace_begin(const char *path, char **temporary, Diag *diag) {
     if (*name == 0)
         return file_error(diag, ERR_FILE_WRITE, path, "cannot write", EISDIR);
     char *folder = length ? mem_printf("%.*s", (int)length, path) : mem_strdup(".");
-    char *prefix = mem_printf(".%s.tmp-", name);
-    if (folder && prefix) {
-        remove_stale(folder, prefix);
-        *temporary = mem_printf("%.*s%s%d", (int)length, path, prefix, (int)getpid());
-    }
+    if (!folder)
+        return no_memory(diag, path);
+    char real_folder[PATH_MAX];
+    int number = realpath(folder, real_folder) ? 0 : errno;
     mem_free(folder);
-    mem_free(prefix);
-    return *temporary ? STATUS_OK : no_memory(diag, path);
+    if (number)
+        return file_error(diag, ERR_FILE_WRITE, path, "cannot write", number);
+    *temporary = temporary_path(real_folder, name);
+    if (!*temporary)
+        return no_memory(diag, path);
+    int descriptor = open(*temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor >= 0) {
+        close(descriptor);
+        return STATUS_OK;
+    }
+    Status status = file_error(diag, ERR_FILE_WRITE, path, "cannot write", errno);
+    mem_free(*temporary);
+    *temporary = NULL;
+    return status;
 }
 
 /* 0, or the error number. */
@@ -194,7 +229,7 @@ Status file_replace_end(const char *path, const char *temporary, bool keep, Diag
 
 /* 0, or the error number. */
 static int write_all(const char *path, const uint8_t *bytes, size_t size) {
-    int descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    int descriptor = open(path, O_WRONLY | O_CLOEXEC);
     if (descriptor < 0)
         return errno;
     int number = 0;

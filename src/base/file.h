@@ -5,7 +5,9 @@
 
 #include <stdint.h>
 
-/* Whole file as bytes plus a final 0 (not counted). Free with mem_free. */
+/* Whole file as bytes plus a final 0 (not counted), for texts: at most so many bytes. Free with
+ * mem_free. */
+enum { FILE_READ_MOST = 256 << 20 };
 Status file_read(const char *path, uint8_t **bytes, size_t *size, Diag *diag);
 
 typedef struct FileMap {
@@ -13,6 +15,7 @@ typedef struct FileMap {
     size_t size;
 } FileMap;
 
+/* Regular files only. */
 Status file_map(const char *path, FileMap *map, Diag *diag);
 void file_unmap(FileMap *map);
 
@@ -21,8 +24,8 @@ void file_unmap(FileMap *map);
  * refused. Two threads must not write the same target at the same time. */
 Status file_write_atomic(const char *path, const void *bytes, size_t size, Diag *diag);
 
-/* The same protocol for writers that need a path of their own (SQLite): begin names the temporary
- * path, where no file is yet (free with mem_free); end fsyncs it and renames it to `path`, or
- * removes it when !keep or when it fails. end does not free `temporary`. */
+/* The same protocol for writers that need a path of their own (SQLite): begin makes an empty
+ * temporary file and gives its path, without links (free with mem_free); end fsyncs it and renames
+ * it to `path`, or removes it when !keep or when it fails. end does not free `temporary`. */
 Status file_replace_begin(const char *path, char **temporary, Diag *diag);
 Status file_replace_end(const char *path, const char *temporary, bool keep, Diag *diag);

@@ -118,7 +118,7 @@ static Status write_ordered(const char *path, const SafeTensor *tensors, const u
     if (status != STATUS_OK)
         return status;
     errno = 0;
-    FILE *out = fopen(temporary, "wbxe");
+    FILE *out = fopen(temporary, "wbe");
     bool done = out && write_file(out, header, header_size, tensors, order, count);
     int number = errno;
     if (out && fclose(out) != 0 && done) {
@@ -128,8 +128,7 @@ static Status write_ordered(const char *path, const SafeTensor *tensors, const u
     if (done) {
         status = file_replace_end(path, temporary, true, diag);
     } else {
-        if (out)
-            file_replace_end(path, temporary, false, NULL);
+        file_replace_end(path, temporary, false, NULL);
         status = diag_error(diag, ERR_FILE_WRITE, (DiagPlace){.file = path, .tile = -1},
                             "cannot write: %s", strerrordesc_np(number));
     }

@@ -7,8 +7,11 @@
 #include "base/text.h"
 #include "chip/chip.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sqlite3.h>
+#include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 #include <zstd.h>
@@ -64,13 +67,13 @@ static Status check_header(const char *path, Diag *diag) {
 
 /* ---- opening */
 
-/* "file:PATH?mode=ro&immutable=1" with everything escaped that has a meaning in a URI. */
+/* "file://PATH?mode=ro&immutable=1" with everything escaped that has a meaning in a URI. */
 static char *uri_of(const char *path) {
     static const char digits[] = "0123456789ABCDEF";
     char *uri = mem_alloc(3 * strlen(path) + 64, 1);
     if (!uri)
         return NULL;
-    char *at = uri + sprintf(uri, "file:%s", path[0] == '/' ? "//" : "./");
+    char *at = stpcpy(uri, "file://");
     for (; *path; path++) {
         unsigned char c = (unsigned char)*path;
         if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -87,7 +90,11 @@ static char *uri_of(const char *path) {
 }
 
 static Status open_database(Reader *reader) {
-    char *uri = uri_of(reader->loader.path);
+    char path[PATH_MAX]; /* without ".." behind links, which SQLite would follow in another way */
+    if (!realpath(reader->loader.path, path))
+        return diag_error(reader->loader.diag, ERR_FILE_OPEN, place_of(reader), "cannot open: %s",
+                          strerrordesc_np(errno));
+    char *uri = uri_of(path);
     if (!uri)
         return no_memory(reader);
     int code =

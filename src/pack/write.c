@@ -135,8 +135,7 @@ static Status write_all(Writer *writer) {
 }
 
 static Status write_database(Writer *writer, const char *temporary) {
-    int code = sqlite3_open_v2(temporary, &writer->database,
-                               SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
+    int code = sqlite3_open_v2(temporary, &writer->database, SQLITE_OPEN_READWRITE, NULL);
     Status status = code ? sqlite_fail(writer, code) : write_all(writer);
     if (sqlite3_close(writer->database) != SQLITE_OK && !status)
         status = sqlite_fail(writer, SQLITE_IOERR);

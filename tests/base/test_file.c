@@ -127,6 +127,16 @@ static void test_reading_fails(void **state) {
     assert_int_equal(file_read(folder, &bytes, &size, &diag), ERR_FILE_READ);
     assert_int_equal(file_map(folder, &map, &diag), ERR_FILE_READ);
     assert_int_equal(file_map("/dev/null", &map, &diag), ERR_FILE_READ);
+    /* A pipe without a writer is refused at once, a source without an end in time. */
+    assert_int_equal(mkfifo(in_folder("pipe"), 0600), 0);
+    assert_int_equal(file_map(in_folder("pipe"), &map, &diag), ERR_FILE_READ);
+    assert_int_equal(file_read("/dev/zero", &bytes, &size, &diag), ERR_FILE_READ);
+    assert_non_null(strstr(diag.entries[diag.count - 1].text, "longer than"));
+    const char *large = in_folder("large");
+    close(open(large, O_WRONLY | O_CREAT, 0666));
+    assert_int_equal(truncate(large, (off_t)1 << 40), 0);
+    assert_int_equal(file_read(large, &bytes, &size, &diag), ERR_FILE_READ);
+    empty_folder();
     diag_free(&diag);
 }
 
@@ -196,17 +206,38 @@ static void test_replace(void **state) {
     const char *path = in_folder("r");
     char *temporary;
     assert_int_equal(file_replace_begin(path, &temporary, NULL), STATUS_OK);
-    assert_int_not_equal(access(temporary, F_OK), 0);
-    close(open(temporary, O_WRONLY | O_CREAT, 0666));
+    assert_int_equal(access(temporary, F_OK), 0);
     assert_int_equal(file_replace_end(path, temporary, false, NULL), STATUS_OK);
     assert_int_not_equal(access(temporary, F_OK), 0);
     assert_int_not_equal(access(path, F_OK), 0);
-    /* Kept, though the writer never made it. */
+    /* Kept, though it is gone. */
     assert_int_equal(file_replace_end(path, temporary, true, NULL), ERR_FILE_WRITE);
     close(open(temporary, O_WRONLY | O_CREAT, 0666));
     assert_int_equal(file_replace_end(path, temporary, true, NULL), STATUS_OK);
     assert_int_equal(access(path, F_OK), 0);
     mem_free(temporary);
+    assert_int_equal(empty_folder(), 1);
+    /* What is in the way of the temporary file is told when the writing begins. */
+    assert_int_equal(file_replace_begin(in_folder("no/such"), &temporary, NULL), ERR_FILE_WRITE);
+    assert_null(temporary);
+}
+
+/* ".." behind a link leads out of the folder that the link names. */
+static void test_links(void **state) {
+    (void)state;
+    char path[200];
+    assert_int_equal(mkdir(in_folder("a"), 0777), 0);
+    assert_int_equal(mkdir(in_folder("a/b"), 0777), 0);
+    assert_int_equal(symlink("a/b", in_folder("link")), 0);
+    snprintf(path, sizeof path, "%s/link/../x", folder);
+    char *temporary;
+    assert_int_equal(file_replace_begin(path, &temporary, NULL), STATUS_OK);
+    assert_non_null(strstr(temporary, "/a/.x.tmp-"));
+    assert_int_equal(file_replace_end(path, temporary, true, NULL), STATUS_OK);
+    mem_free(temporary);
+    assert_int_equal(unlink(in_folder("a/x")), 0);
+    assert_int_equal(rmdir(in_folder("a/b")), 0);
+    assert_int_equal(rmdir(in_folder("a")), 0);
     assert_int_equal(empty_folder(), 1);
 }
 
@@ -274,8 +305,9 @@ int main(void) {
         cmocka_unit_test(test_write_and_read), cmocka_unit_test(test_large_file),
         cmocka_unit_test(test_reading_fails),  cmocka_unit_test(test_writing_fails),
         cmocka_unit_test(test_full_disk),      cmocka_unit_test(test_stale_files),
-        cmocka_unit_test(test_replace),        cmocka_unit_test(test_relative_path),
-        cmocka_unit_test(test_without_memory), cmocka_unit_test(test_progress),
+        cmocka_unit_test(test_replace),        cmocka_unit_test(test_links),
+        cmocka_unit_test(test_relative_path),  cmocka_unit_test(test_without_memory),
+        cmocka_unit_test(test_progress),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

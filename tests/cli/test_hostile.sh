@@ -16,7 +16,8 @@ expect() {
     shift 2
     timeout 20 "$@" >"$folder/out" 2>"$folder/err" </dev/null || found=$?
     ((found == code)) || complain "exit code $found, not $code: $*"
-    grep -qF -- "$text" "$folder/err" || complain "no '$text' from: $* ($(cat "$folder/err"))"
+    [[ -z $text ]] || grep -qF -- "$text" "$folder/err" ||
+        complain "no '$text' from: $* ($(cat "$folder/err"))"
 }
 
 # limited KILOBYTES COMMAND...: with so much address space
@@ -34,6 +35,26 @@ if limited 300000 "$TILEWORK" version >/dev/null 2>&1; then
             complain "exit code $found with $size kB: $(cat "$folder/err")"
     done
 fi
+
+# Files that are none: a pipe that nobody writes, a source without an end.
+mkfifo "$folder/pipe" "$folder/pipe.npy"
+compile=("$TILEWORK" compile examples/gemm/gemm.graph --generated -o)
+"${compile[@]}" "$folder/p.twpkg" >/dev/null || complain "cannot compile"
+for verb in inspect verify disasm run; do
+    expect 3 "pipe: cannot read: not a regular file" "$TILEWORK" $verb "$folder/pipe"
+done
+expect 3 "pipe.npy: cannot read" "$TILEWORK" run "$folder/p.twpkg" --input "x=$folder/pipe.npy"
+expect 3 "longer than" "$TILEWORK" compile /dev/zero --generated -o "$folder/zero.twpkg"
+expect 3 "longer than" "$TILEWORK" asm /dev/zero --cpp none -o "$folder/zero.o"
+
+# ".." behind a link leads where the system says: the package lies there, and nothing elsewhere.
+mkdir -p "$folder/a/b"
+ln -s a/b "$folder/link"
+expect 0 "" "${compile[@]}" "$folder/link/../q.twpkg"
+expect 0 "" "$TILEWORK" verify "$folder/link/../q.twpkg"
+expect 3 TW0104 "${compile[@]}" "$folder/none/../q.twpkg"
+[[ $(ls -A "$folder/a") == $'b\nq.twpkg' ]] || complain "written elsewhere"
+[[ -z $(find "$folder" -name "*.tmp-*") ]] || complain "a temporary file was left"
 
 ((failures == 0)) && echo "all misuse was refused"
 exit $((failures > 0))
