@@ -50,13 +50,6 @@ void attempt_free(Attempt *attempt) {
     *attempt = (Attempt){0};
 }
 
-/* What a tile without any code above the host window would have: an upper bound. */
-static PlaceSpace most_space(void) {
-    return (PlaceSpace){
-        .ranges = {{CHIP_DATA_BASE, CHIP_REGION1_BASE}, {CHIP_REGION1_BASE, CHIP_APP_LOAD_LIMIT}},
-        .count = 2};
-}
-
 static uint64_t space_bytes(const PlaceSpace *space, uint32_t from) {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < space->count; i++)
@@ -129,7 +122,7 @@ static bool probe_bytes(const PlanCandidate *candidate, const PlaceSpace *space,
 
 static Status probe_candidate(const PlanSearch *search, const PlanCandidate *candidate,
                               Probe *probe, Diag *diag) {
-    PlaceSpace space = most_space();
+    PlaceSpace space = emit_space_most();
     if (!probe_bytes(candidate, &space, probe))
         return STATUS_OK;
     PlaceResult result;
@@ -202,7 +195,7 @@ Status select_candidate(const PlanSearch *search, Pool *pool, double seconds[COM
     }
     selection->chosen = search->count;
     if (search->count == 0) { /* every grid has a part that no kernel takes */
-        PlaceSpace space = most_space();
+        PlaceSpace space = emit_space_most();
         probe_bytes(&search->least, &space, &selection->probe);
         selection->nearest = search->least;
     }
