@@ -60,7 +60,9 @@ bool package_add_phase(Package *package, const XchgPhase *transfers, uint32_t ho
                           .horizon = horizon,
                           .bound = (uint32_t)xchg_phase_bound(transfers, package->tile_count),
                           .transfers = (uint32_t)transfers->transfers.count};
-    return phase.name && vec_push(&package->phases, phase) && add_transfers(package, transfers);
+    if (!phase.name || (phase.bound == 0 && phase.transfers > 0)) /* no memory for the bound */
+        return false;
+    return vec_push(&package->phases, phase) && add_transfers(package, transfers);
 }
 
 /* ---- reading */

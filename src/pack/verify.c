@@ -250,18 +250,30 @@ static bool calls_row(const Package *package, const PackageRow *row) {
     return false;
 }
 
+static Status verify_bound(Verifier *verifier, uint32_t number, const XchgPhase *transfers) {
+    uint64_t bound = xchg_phase_bound(transfers, verifier->package->tile_count);
+    if (bound == 0 && transfers->transfers.count > 0)
+        return ERR_NO_MEMORY;
+    if (bound != verifier->package->phases.items[number].bound)
+        breach(verifier, UINT32_MAX, transfers->name, "the bound is not that of its transfers");
+    return STATUS_OK;
+}
+
 static void verify_phase(Verifier *verifier, uint32_t number) {
     const Package *package = verifier->package;
     Phase phase = {0};
     Status status = package_phase_transfers(package, number, &phase.transfers, verifier->diag);
-    if (!status && !collect_rows(package, number, &phase))
-        status = diag_error(verifier->diag, ERR_NO_MEMORY, DIAG_NOWHERE, "verifying a package");
-    if (!status)
-        status = xchg_verify(&phase.transfers, package->tile_count, &phase.rows, phase.address,
-                             verifier->diag);
-    if (!status && xchg_phase_bound(&phase.transfers, package->tile_count) !=
-                       package->phases.items[number].bound)
-        breach(verifier, UINT32_MAX, phase.transfers.name, "the bound is not that of its transfers");
+    bool memory = true;
+    if (!status) {
+        memory = collect_rows(package, number, &phase);
+        if (memory)
+            status = xchg_verify(&phase.transfers, package->tile_count, &phase.rows, phase.address,
+                                 verifier->diag);
+        if (memory && !status)
+            memory = verify_bound(verifier, number, &phase.transfers) == STATUS_OK;
+    }
+    if (!memory)
+        diag_error(verifier->diag, ERR_NO_MEMORY, DIAG_NOWHERE, "verifying a package");
     xchg_phase_free(&phase.transfers);
     xchg_rows_free(&phase.rows);
     mem_free(phase.address);

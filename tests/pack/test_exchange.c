@@ -244,7 +244,7 @@ static void test_memory(void **state) {
     Status status = ERR_NO_MEMORY;
     char path[300];
     in_folder("memory", path);
-    for (uint64_t n = 1; status; n += 1 + n / 30) {
+    for (uint64_t n = 1; status; n += 1 + n / 100) {
         Diag diag = {0};
         PackageExchange summary;
         Package *again = NULL;
