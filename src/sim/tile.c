@@ -33,7 +33,7 @@ void tile_start(Tile *tile, uint32_t entry) {
     tile->now = tile->resume = 0;
     tile->active = 0;
     tile->supervisor = (Supervisor){.consensus = true};
-    tile->supervisor.exchange[CHIP_CSR_S_INCOMING_MUX - CHIP_CSR_S_INCOMING_MUX] = CHIP_MUX_NEUTRAL;
+    tile->supervisor.exchange[0] = CHIP_MUX_NEUTRAL; /* INCOMING_MUX, the first of them */
     tile->supervisor.exchange[CHIP_CSR_S_INCOMING_MUXPAIR - CHIP_CSR_S_INCOMING_MUX] =
         CHIP_MUX_NEUTRAL;
     tile->budget_end = tile->machine->options.cycle_budget;
