@@ -201,8 +201,10 @@ static void leave_host_barrier(Machine *machine) {
     machine->at_host = false;
     machine->phase_count = 0;
     barrier_complete(machine, machine->host_release);
-    for (uint32_t i = 0; i < machine->tile_count; i++)
+    for (uint32_t i = 0; i < machine->tile_count; i++) {
         machine->tiles[i].counters.released = machine->host_release;
+        machine->tiles[i].supervisor.phase_open = false; /* also of tiles that only answered */
+    }
 }
 
 Status machine_run(Machine *machine, Diag *diag) {

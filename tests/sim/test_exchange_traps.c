@@ -138,6 +138,21 @@ static void around_rows(void **state) {
     expect_code(&chip, ERR_SIM_XCHG_WORKERS, "a worker runs");
 }
 
+/* No row follows the host's barrier, not even on a tile that only answered it. */
+static void after_the_host(void **state) {
+    (void)state;
+    AsmImage image = rig_assemble(".supervisor\n sync 7\n 1: sync 7\n bri 1b\n"
+                                  "other: sans 0\n sync 1\n delay 3\n br $m10\n");
+    Machine *machine = rig_machine(&image, 2, NULL, NULL);
+    machine_start_tile(machine, 1, rig_symbol(&image, "other"));
+    rig_run(machine);
+    assert_int_equal(machine_run(machine, NULL), ERR_SIM_XCHG_ROW);
+    assert_int_equal(machine_trap(machine)->tile, 1);
+    assert_int_equal(machine_trap(machine)->phase, MACHINE_NONE);
+    machine_free(machine);
+    asm_image_free(&image);
+}
+
 static void budget(void **state) {
     (void)state;
     AsmImage image = rig_assemble(".supervisor\n sync 3\n call $m10, row\n sync 7\n"
@@ -174,9 +189,8 @@ static void names(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(broken_rules),
-        cmocka_unit_test(around_rows),
-        cmocka_unit_test(budget),
+        cmocka_unit_test(broken_rules),   cmocka_unit_test(around_rows),
+        cmocka_unit_test(after_the_host), cmocka_unit_test(budget),
         cmocka_unit_test(names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
