@@ -9,29 +9,25 @@ typedef struct F8Shape {
 
 static const F8Shape shapes[2] = {[F8_F152] = {2, 16}, [F8_F143] = {3, 8}};
 
-/* The tables as constant expressions: m * 2^-10 and (8 + m) * 2^(e - 11); m * 2^-17 and
- * (4 + m) * 2^(e - 18). */
-#define F143_MAGNITUDE(c)                                                                          \
-    (((c) >> 3 & 15) == 0 ? ((c)&7) / 1024.0                                                       \
-                          : (8 + ((c)&7)) * (double)(1u << ((c) >> 3 & 15)) / 2048.0)
-#define F152_MAGNITUDE(c)                                                                          \
-    (((c) >> 2 & 31) == 0 ? ((c)&3) / 131072.0                                                     \
-                          : (4 + ((c)&3)) * (double)(1u << ((c) >> 2 & 31)) / 262144.0)
-#define F143_VALUE(c)                                                                              \
-    ((c) == F8_NAN ? __builtin_nan("") : (c) < 128 ? F143_MAGNITUDE(c) : -F143_MAGNITUDE(c))
-#define F152_VALUE(c)                                                                              \
-    ((c) == F8_NAN ? __builtin_nan("") : (c) < 128 ? F152_MAGNITUDE(c) : -F152_MAGNITUDE(c))
-#define TABLE_4(value, c) value(c), value((c) + 1), value((c) + 2), value((c) + 3)
-#define TABLE_16(value, c)                                                                         \
-    TABLE_4(value, c), TABLE_4(value, (c) + 4), TABLE_4(value, (c) + 8), TABLE_4(value, (c) + 12)
-#define TABLE_64(value, c)                                                                         \
-    TABLE_16(value, c), TABLE_16(value, (c) + 16), TABLE_16(value, (c) + 32),                      \
-        TABLE_16(value, (c) + 48)
-#define TABLE_256(value)                                                                           \
-    TABLE_64(value, 0), TABLE_64(value, 64), TABLE_64(value, 128), TABLE_64(value, 192)
+/* The tables as constant expressions, u being what code 1 stands for: after the subnormal numbers,
+ * rows of one exponent each, 8 or 4 codes long, and each with twice the unit of the row before. */
+#define ROW_143(u)   8 * (u), 9 * (u), 10 * (u), 11 * (u), 12 * (u), 13 * (u), 14 * (u), 15 * (u)
+#define ROW_152(u)   4 * (u), 5 * (u), 6 * (u), 7 * (u)
+#define ROWS(row, u) row(u), row(2 * (u)), row(4 * (u)), row(8 * (u))
+#define VALUES_143(zero, u)                                                                        \
+    (zero), (u), 2 * (u), 3 * (u), 4 * (u), 5 * (u), 6 * (u), 7 * (u), ROWS(ROW_143, u),           \
+        ROWS(ROW_143, 0x1p4 * (u)), ROWS(ROW_143, 0x1p8 * (u)), ROW_143(0x1p12 * (u)),             \
+        ROW_143(0x1p13 * (u)), ROW_143(0x1p14 * (u))
+#define VALUES_152(zero, u)                                                                        \
+    (zero), (u), 2 * (u), 3 * (u), ROWS(ROW_152, u), ROWS(ROW_152, 0x1p4 * (u)),                   \
+        ROWS(ROW_152, 0x1p8 * (u)), ROWS(ROW_152, 0x1p12 * (u)), ROWS(ROW_152, 0x1p16 * (u)),      \
+        ROWS(ROW_152, 0x1p20 * (u)), ROWS(ROW_152, 0x1p24 * (u)), ROW_152(0x1p28 * (u)),           \
+        ROW_152(0x1p29 * (u)), ROW_152(0x1p30 * (u))
 
+/* The code of minus zero is the NaN. */
 const double f8_values[2][256] = {
-    [F8_F152] = {TABLE_256(F152_VALUE)}, [F8_F143] = {TABLE_256(F143_VALUE)}};
+    [F8_F152] = {VALUES_152(0, 0x1p-17), VALUES_152(__builtin_nan(""), -0x1p-17)},
+    [F8_F143] = {VALUES_143(0, 0x1p-10), VALUES_143(__builtin_nan(""), -0x1p-10)}};
 
 /* significand / 2^shift to nearest, ties to even; shift >= 1. */
 static uint64_t shift_to_even(uint64_t significand, int shift) {
