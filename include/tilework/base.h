@@ -65,6 +65,8 @@ typedef struct TwPrecision {
 /* "f8f143", "f16", "f32" */
 const char *tw_precision_name(TwPrecisionKind kind);
 
+enum { TW_TILES = 1472 }; /* of the chip */
+
 enum { TW_MAX_RANK = 6 };
 typedef struct TwShape {
     unsigned rank;

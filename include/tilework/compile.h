@@ -29,7 +29,7 @@ TwStatus tw_weights_generate(TwContext *context, const TwGraph *graph, uint64_t 
 void tw_weights_free(TwWeights *weights);
 
 typedef struct TwCompileOptions {
-    unsigned tiles;           /* at most 1472, which is meant by 0 */
+    unsigned tiles;           /* at most TW_TILES, which is meant by 0 */
     unsigned max_copies;      /* resident copies of one parameter; 0: any number */
     const char *const *grids; /* forced: "OP=ROWS,COLUMNS,INNER[,swapped]" */
     size_t grid_count;

@@ -3,6 +3,8 @@
 #include "compile/compile.h"
 #include "num/amp.h"
 
+_Static_assert((int)TW_TILES == (int)CHIP_TILES, "the public headers know the chip's size");
+
 static TwStatus wrap_graph(TwContext *context, Graph *graph, TwGraph **handle) {
     *handle = mem_alloc(1, sizeof **handle);
     if (!*handle) {

@@ -8,14 +8,14 @@ static const char *const dump_names[] = {"plan", "lower", "place", NULL};
 enum { EXPLANATION = 3 }; /* index behind the dumps */
 
 void compile_options(CompileArguments *arguments, Option options[CLI_COMPILE_OPTIONS]) {
-    *arguments = (CompileArguments){.tiles = 1472};
+    *arguments = (CompileArguments){.tiles = TW_TILES};
     options[0] = (Option){.name = "tiles",
                           .kind = OPTION_WHOLE,
                           .value = "N",
                           .help = "use logical tiles 0…N-1 (default 1472)",
                           .target = &arguments->tiles,
                           .least = 1,
-                          .most = 1472};
+                          .most = TW_TILES};
     options[1] = (Option){.name = "grid",
                           .kind = OPTION_TEXTS,
                           .value = "OP=R,C,K[,swapped]",
@@ -27,7 +27,7 @@ void compile_options(CompileArguments *arguments, Option options[CLI_COMPILE_OPT
                           .help = "resident copies of one parameter (default: any number)",
                           .target = &arguments->max_copies,
                           .least = 1,
-                          .most = 1472};
+                          .most = TW_TILES};
     options[3] = (Option){.name = "dump",
                           .kind = OPTION_CHOICES,
                           .value = "plan,lower,place",

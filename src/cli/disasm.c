@@ -9,7 +9,7 @@ static int run_disasm(Cli *cli, int argc, char **argv) {
          .help = "the tile of a package (default 0)",
          .target = &tile,
          .least = 0,
-         .most = 1471},
+         .most = TW_TILES - 1},
         CLI_OPTION_HELP,
     };
     TwStatus status = 0;

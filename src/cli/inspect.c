@@ -228,7 +228,7 @@ static int run_inspect(Cli *cli, int argc, char **argv) {
          .help = "the tile of --memory (default 0); only this tile's --segments",
          .target = &arguments.tile,
          .least = 0,
-         .most = 1471},
+         .most = TW_TILES - 1},
         CLI_OPTION_JSON,
         CLI_OPTION_HELP,
     };
