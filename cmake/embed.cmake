@@ -1,7 +1,6 @@
-# tw_embed(<target> <symbol> <file>...): compiles files into the library as a table of
-# {name, bytes, size} entries; the header "embed/<symbol>.h" of the build tree declares it
-# (struct EmbeddedFile of base/embed.h). Used for kernel sources and error pages, so that the
-# command works without the source tree.
+# tw_embed(<target> <symbol> <file>...): compiles files into the library as the table <symbol> of
+# EmbeddedFile (base/embed.h). Used for kernel sources and error pages, so that the command works
+# without the source tree.
 function(tw_embed target symbol)
   set(table ${CMAKE_BINARY_DIR}/generated/embed/${symbol}.S)
   add_custom_command(
