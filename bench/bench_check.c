@@ -30,7 +30,7 @@ int main(void) {
     random_fill_d1(values, w_count, "w", 0, 1 / sqrt(INNER));
     f8_encode_f32(w, values, w_count, F8_F143, -4, F8_HOST);
     Precision precision = {PRECISION_F8F143, -4};
-    CheckGemm gemm = {ROWS, INNER, COLUMNS, precision, precision, x, w};
+    CheckGemm gemm = {ROWS, INNER, COLUMNS, precision, precision, x, w, NULL};
     double start = clock_seconds();
     if (check_gemm_twin(&gemm, pool, out, NULL) != STATUS_OK)
         return 1;

@@ -18,7 +18,7 @@ tw_module(kernel tw_asm tw_tensor tw_num tw_chip)
 file(GLOB kernels CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/kernel/*.S)
 tw_embed(tw_kernel tw_kernel_sources ${kernels})
 tw_module(plan tw_kernel tw_graph tw_tensor tw_chip)
-tw_module(check tw_graph tw_num Threads::Threads m)
+tw_module(check tw_plan tw_graph tw_num Threads::Threads m)
 target_include_directories(tw_check PRIVATE ${OPENBLAS_INCLUDE_DIRS}) # loaded at run time
 tw_module(lower tw_plan)
 tw_module(place tw_tensor tw_chip tw_base)

@@ -14,6 +14,10 @@ TwStatus tw_graph_parse(TwContext *context, const char *text, size_t size, const
 /* "y" = input "x" [rows,inner] · parameter "w" [inner,columns]. */
 TwStatus tw_graph_gemm(TwContext *context, uint32_t rows, uint32_t inner, uint32_t columns,
                        TwPrecision operand, TwGraph **graph);
+/* The same for an F16 input that an earlier block leaves on the chip, cast there if the operands
+ * are not F16; to be compiled with TwCompileOptions.device_input. */
+TwStatus tw_graph_device_gemm(TwContext *context, uint32_t rows, uint32_t inner, uint32_t columns,
+                              TwPrecision operand, TwGraph **graph);
 void tw_graph_free(TwGraph *graph);
 
 /* Values of all parameters of a graph. Each place is a SafeTensors file that is searched for every
@@ -28,19 +32,26 @@ TwStatus tw_weights_generate(TwContext *context, const TwGraph *graph, uint64_t 
                              TwWeights **weights);
 void tw_weights_free(TwWeights *weights);
 
+/* Where casts are done: where it is cheaper, on the tiles that hold a value, where it is used. */
+typedef enum TwCastPolicy { TW_CAST_AUTO = 0, TW_CAST_EARLY = 1, TW_CAST_LATE = 2 } TwCastPolicy;
+
 typedef struct TwCompileOptions {
     unsigned tiles;           /* at most TW_TILES, which is meant by 0 */
     unsigned max_copies;      /* resident copies of one parameter; 0: any number */
     const char *const *grids; /* forced: "OP=ROWS,COLUMNS,INNER[,swapped]" */
     size_t grid_count;
+    bool device_input; /* inputs lie once on the chip, F16, evenly spread, as a block leaves them */
+    TwCastPolicy cast;
     /* Where to write the text form of a pass's result, or NULL. */
-    FILE *plan, *lower, *place, *explanation;
+    FILE *plan, *lower, *place, *exchange, *explanation;
 } TwCompileOptions;
 
 enum { TW_MAX_PASSES = 8 };
 
 typedef struct TwCompileReport {
     uint64_t predicted_cycles;
+    /* Exact, from formulas and exchange schedules; with a cycle sample before every step. */
+    uint64_t scheduled_cycles, scheduled_cycles_sampled;
     double ideal_cycles; /* multiply-adds of the graph / (128 FP8, 64 F16) / tiles */
     unsigned tiles;      /* that could be used */
     unsigned tiles_used;
@@ -53,7 +64,7 @@ typedef struct TwCompileReport {
     /* If the graph does not fit (exit code 4): */
     bool refused, proved;    /* else the search gave up undecided */
     unsigned tile;           /* the fullest one of the nearest plan */
-    const char *memory;      /* what is short there: "total", "interleaved", "contiguous" */
+    const char *memory;      /* what is short there: "total", "interleaved", "contiguous", "rows" */
     uint64_t bytes_over;     /* by how much */
     unsigned tiles_that_fit; /* the smallest number that does; 0: none */
 } TwCompileReport;

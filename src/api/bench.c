@@ -2,6 +2,7 @@
 
 #include "check/check.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -68,8 +69,11 @@ static TwStatus pass_through_file(const Bench *bench, const TwPackage *compiled)
 static TwStatus compile_bench(Bench *bench) {
     const TwBenchOptions *options = bench->options;
     TwPackage *compiled = NULL;
-    TwStatus status = tw_graph_gemm(bench->context, options->rows, options->inner, options->columns,
-                                    options->operand, &bench->graph);
+    TwStatus status = options->compile.device_input
+                          ? tw_graph_device_gemm(bench->context, options->rows, options->inner,
+                                                 options->columns, options->operand, &bench->graph)
+                          : tw_graph_gemm(bench->context, options->rows, options->inner,
+                                          options->columns, options->operand, &bench->graph);
     if (status == 0)
         status =
             api_generate_weights(bench->context, bench->graph, options->seed, options->weight_sigma,
@@ -96,19 +100,24 @@ static TwStatus run_bench(Bench *bench) {
     return status;
 }
 
-/* The arrays that a check needs, by graph value. */
+/* The arrays that a check needs, by graph value: at most an input, a weight, a cast of the input, a
+ * result. */
+enum { CHECKED_VALUES = 4 };
+
 typedef struct Checked {
-    const void *given[3];
+    Plan plan;
+    const void *given[CHECKED_VALUES];
     void *input, *found;
-    void *twin[3];
-    double *reference[3];
+    void *twin[CHECKED_VALUES];
+    double *reference[CHECKED_VALUES];
 } Checked;
 
 static Status compute_checked(const Bench *bench, Checked *checked) {
     TwContext *context = bench->context;
     Diag *diag = &context->diag;
     const Graph *graph = bench->graph->graph;
-    const GraphValue *x = &graph->values.items[0], *y = &graph->values.items[2];
+    uint32_t result = graph_port_value(graph, graph_find_port(graph, "y"));
+    const GraphValue *x = &graph->values.items[0], *y = &graph->values.items[result];
     uint64_t x_count, y_count;
     shape_count(&x->shape, &x_count);
     shape_count(&y->shape, &y_count);
@@ -116,27 +125,33 @@ static Status compute_checked(const Bench *bench, Checked *checked) {
     checked->found = mem_alloc(y_count, precision_bytes(y->precision));
     if (!checked->input || !checked->found)
         return (Status)api_no_memory(context);
-    Status status = model_generate_codes("x", x_count, bench->options->seed, 1, x->precision,
-                                         checked->input, NULL, diag);
+    assert(graph->values.count <= CHECKED_VALUES);
+    /* The twin adds up in the order of the plan that the package was made by. */
+    const char *plan = tw_package_note(bench->report->package, "plan");
+    Status status = plan_parse(plan, "plan", graph, &checked->plan, diag);
+    if (status == STATUS_OK)
+        status = model_generate_codes("x", x_count, bench->options->seed, 1, x->precision,
+                                      checked->input, NULL, diag);
     checked->given[0] = checked->input;
     checked->given[1] = bench->weights->parameters.items[0].codes;
     if (status == STATUS_OK)
-        status = check_twin(graph, checked->given, context->pool, checked->twin, diag);
+        status =
+            check_twin(graph, &checked->plan, checked->given, context->pool, checked->twin, diag);
     if (status == STATUS_OK)
         status = check_reference(graph, checked->given, context->pool, checked->reference, diag);
     if (status == STATUS_OK)
         status = run_get(bench->device->device, "y", RUN_CODES, checked->found, y_count, diag);
     if (status != STATUS_OK)
         return status;
-    CheckResult result = check_compare(y->precision, checked->found, checked->twin[2],
-                                       checked->reference[2], y_count);
+    CheckResult compared = check_compare(y->precision, checked->found, checked->twin[result],
+                                         checked->reference[result], y_count);
     TwBenchReport *report = bench->report;
-    report->bit_exact = result.bit_exact;
-    report->differing = result.differing;
-    report->nans = result.nans;
-    report->max_abs_error = result.max_abs_error;
-    report->rel_rms_error = result.rel_rms_error;
-    report->pass = result.bit_exact && result.rel_rms_error <= TW_BENCH_MAX_RMS;
+    report->bit_exact = compared.bit_exact;
+    report->differing = compared.differing;
+    report->nans = compared.nans;
+    report->max_abs_error = compared.max_abs_error;
+    report->rel_rms_error = compared.rel_rms_error;
+    report->pass = compared.bit_exact && compared.rel_rms_error <= TW_BENCH_MAX_RMS;
     return STATUS_OK;
 }
 
@@ -145,8 +160,11 @@ static TwStatus check_bench(const Bench *bench) {
     Status status = compute_checked(bench, &checked);
     mem_free(checked.input);
     mem_free(checked.found);
-    mem_free(checked.twin[2]);
-    mem_free(checked.reference[2]);
+    for (int i = 0; i < CHECKED_VALUES; i++) {
+        mem_free(checked.twin[i]);
+        mem_free(checked.reference[i]);
+    }
+    plan_free(&checked.plan);
     return (TwStatus)status;
 }
 

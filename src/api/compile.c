@@ -36,6 +36,14 @@ TwStatus tw_graph_gemm(TwContext *context, uint32_t rows, uint32_t inner, uint32
     return status == STATUS_OK ? wrap_graph(context, built, graph) : (TwStatus)status;
 }
 
+TwStatus tw_graph_device_gemm(TwContext *context, uint32_t rows, uint32_t inner, uint32_t columns,
+                              TwPrecision operand, TwGraph **graph) {
+    Graph *built;
+    Status status = graph_build_device_gemm(&built, rows, inner, columns, api_precision(operand),
+                                            &context->diag);
+    return status == STATUS_OK ? wrap_graph(context, built, graph) : (TwStatus)status;
+}
+
 void tw_graph_free(TwGraph *graph) {
     if (!graph)
         return;
@@ -124,6 +132,8 @@ static double ideal_cycles(const Graph *graph, unsigned tiles) {
 
 static void fill_report(TwCompileReport *report, const CompileResult *result) {
     report->predicted_cycles = result->predicted_cycles;
+    report->scheduled_cycles = result->scheduled_cycles;
+    report->scheduled_cycles_sampled = result->scheduled_cycles_sampled;
     report->tiles_used = result->tiles_used;
     report->candidates = result->candidates;
     report->rejected = result->rejected;
@@ -160,12 +170,15 @@ static Status compile_with(TwContext *context, const Graph *graph, const TwWeigh
                            CompileResult *result) {
     CompileOptions compile = {.plan = {.tiles = options->tiles ? options->tiles : CHIP_TILES,
                                        .max_copies = options->max_copies,
+                                       .device_input = options->device_input,
+                                       .cast = (PlanCastPolicy)options->cast,
                                        .forces = forces,
                                        .force_count = options->grid_count},
                               .producer = "tilework " TW_VERSION,
                               .dump_plan = options->plan,
                               .dump_lower = options->lower,
                               .dump_place = options->place,
+                              .dump_exchange = options->exchange,
                               .explain = options->explanation};
     const void **codes = mem_alloc(graph->values.count, sizeof *codes);
     if (!codes)

@@ -2,11 +2,16 @@
  * reference computes in F64 what the graph means. Both work on whole logical tensors (row-major)
  * and know nothing of tiles or layouts.
  *
- * Order of the twin's product (that of all plans whose inner dimension is whole on a tile): inner
- * panels of 32 (F143) or 16 (F16) in ascending order; in a panel four instructions in ascending
- * order, each exact over its 8 or 4 products and rounded once to F32 (num/amp.h); the sum rounds to
- * F16 after each panel and is the next panel's start. The first panel starts at +0, and the last is
- * filled up with zeros. Overflow saturates (FP_ICTL.NANOO = 0).
+ * Order of the twin's product: inner panels of 32 (F143) or 16 (F16) in ascending order; in a panel
+ * four instructions in ascending order, each exact over its 8 or 4 products and rounded once to F32
+ * (num/amp.h); the sum rounds to F16 after each panel and is the next panel's start. The first
+ * panel starts at +0, and the last is filled up with zeros. Where the plan cuts the inner
+ * dimension, every part is such a product, and their F16 partials are added in F32 from +0, that of
+ * the element's owner first, then the others in ascending order, each sum rounded to nearest even;
+ * the last one rounds to F16. Overflow saturates (FP_ICTL.NANOO = 0).
+ *
+ * A cast divides by the scale and rounds once, to nearest even; what is beyond the largest code
+ * becomes that code, infinities and NaNs the NaN.
  *
  * Results never depend on the number of threads. A pool may be NULL. The only error is
  * ERR_NO_MEMORY. */
@@ -16,6 +21,7 @@
 #include "base/pool.h"
 #include "graph/graph.h"
 #include "num/f16.h"
+#include "plan/plan.h"
 
 /* One product of codes: left [rows,inner], right [inner,columns], extents at least 1; precisions of
  * both operands alike (F143 or F16) but for the scale. */
@@ -23,6 +29,7 @@ typedef struct CheckGemm {
     uint32_t rows, inner, columns;
     Precision left_precision, right_precision;
     const void *left, *right;
+    const PlanSum *sum; /* how the inner dimension is cut; NULL: not at all */
 } CheckGemm;
 
 /* out [rows,columns] */
@@ -33,12 +40,13 @@ Status check_gemm_twin(const CheckGemm *gemm, Pool *pool, F16 *out, Diag *diag);
 void check_gemm_f64(uint32_t rows, uint32_t inner, uint32_t columns, const double *left,
                     const double *right, Pool *pool, double *out);
 
-/* Every computed value of a graph. given[v] are the codes of value v for inputs and parameters;
- * other entries are not read. results has room for all values; entries of computed values receive
- * an array for mem_free (codes of the value's precision; F64), the others NULL. On error all are
- * NULL. The reference starts from the encoded inputs and rounds nothing between operations. */
-Status check_twin(const Graph *graph, const void *const *given, Pool *pool, void **results,
-                  Diag *diag);
+/* Every computed value of a graph, the twin's in the order of the plan (NULL: no product is cut).
+ * given[v] are the codes of value v for inputs and parameters; other entries are not read. results
+ * has room for all values; entries of computed values receive an array for mem_free (codes of the
+ * value's precision; F64), the others NULL. On error all are NULL. The reference starts from the
+ * encoded inputs and rounds nothing between operations but what a cast in the graph does. */
+Status check_twin(const Graph *graph, const Plan *plan, const void *const *given, Pool *pool,
+                  void **results, Diag *diag);
 Status check_reference(const Graph *graph, const void *const *given, Pool *pool, double **results,
                        Diag *diag);
 

@@ -9,6 +9,7 @@
  * numbers are F64, the twin's are codes. */
 typedef struct Evaluation {
     const Graph *graph;
+    const Plan *plan; /* of the twin, or NULL */
     const void *const *given;
     Pool *pool;
     void **results;
@@ -123,7 +124,7 @@ static const void *operand_matrix(const Operand *operand, const Shape *result, u
 }
 
 static Status multiply(const Evaluation *evaluation, uint32_t op, const Operand *left,
-                       const Operand *right, uint8_t *out) {
+                       const Operand *right, const PlanSum *sum, uint8_t *out) {
     const GraphValue *result =
         &evaluation->graph->values.items[evaluation->graph->ops.items[op].result];
     GraphGemm extents = graph_gemm(evaluation->graph, op);
@@ -136,7 +137,8 @@ static Status multiply(const Evaluation *evaluation, uint32_t op, const Operand 
                           .left_precision = left->value->precision,
                           .right_precision = right->value->precision,
                           .left = operand_matrix(left, &result->shape, batch),
-                          .right = operand_matrix(right, &result->shape, batch)};
+                          .right = operand_matrix(right, &result->shape, batch),
+                          .sum = sum};
         void *matrix = out + batch * matrix_bytes;
         if (evaluation->reference)
             check_gemm_f64(gemm.rows, gemm.inner, gemm.columns, gemm.left, gemm.right,
@@ -156,13 +158,43 @@ static Status evaluate_gemm(const Evaluation *evaluation, uint32_t op) {
     Status status = open_operand(evaluation, gemm->operands[0], gemm->transpose_left, &left);
     if (status == STATUS_OK)
         status = open_operand(evaluation, gemm->operands[1], gemm->transpose_right, &right);
+    PlanSum sum = {0};
+    if (status == STATUS_OK)
+        status = plan_sum(evaluation->graph, evaluation->plan, op, &sum, evaluation->diag);
     if (status == STATUS_OK) {
         void *out = mem_alloc(count, number_bytes(evaluation, value));
         evaluation->results[gemm->result] = out;
-        status = out ? multiply(evaluation, op, &left, &right, out) : no_memory(evaluation->diag);
+        status =
+            out ? multiply(evaluation, op, &left, &right, &sum, out) : no_memory(evaluation->diag);
     }
+    plan_sum_free(&sum);
     close_operand(&left);
     close_operand(&right);
+    return status;
+}
+
+/* F16 to F143; the reference's numbers are rounded to codes and decoded again. */
+static Status evaluate_cast(const Evaluation *evaluation, uint32_t op) {
+    const GraphOp *cast = &evaluation->graph->ops.items[op];
+    const GraphValue *value = &evaluation->graph->values.items[cast->result];
+    int scale = value->precision.scale_exponent;
+    uint64_t count;
+    shape_count(&value->shape, &count);
+    const void *numbers;
+    void *owned;
+    Status status = numbers_of(evaluation, cast->operands[0], &numbers, &owned);
+    void *out = status ? NULL : mem_alloc(count, number_bytes(evaluation, value));
+    evaluation->results[cast->result] = out;
+    if (!status && !out)
+        status = no_memory(evaluation->diag);
+    if (!status && !evaluation->reference)
+        f8_encode_f16(out, numbers, count, F8_F143, scale, F8_DEVICE_SATURATE);
+    for (uint64_t i = 0; !status && evaluation->reference && i < count; i++) {
+        double number = ((const double *)numbers)[i];
+        uint8_t code = f8_from_f64(number, F8_F143, scale, F8_DEVICE_SATURATE);
+        ((double *)out)[i] = (double)f8_to_f32(code, F8_F143, scale);
+    }
+    mem_free(owned);
     return status;
 }
 
@@ -173,6 +205,8 @@ static Status evaluate(const Evaluation *evaluation) {
     for (uint32_t op = 0; op < graph->ops.count && status == STATUS_OK; op++) {
         if (graph->ops.items[op].kind == GRAPH_GEMM)
             status = evaluate_gemm(evaluation, op);
+        else if (graph->ops.items[op].kind == GRAPH_CAST)
+            status = evaluate_cast(evaluation, op);
     }
     for (size_t v = 0; v < graph->values.count && status != STATUS_OK; v++) {
         mem_free(evaluation->results[v]);
@@ -181,10 +215,14 @@ static Status evaluate(const Evaluation *evaluation) {
     return status;
 }
 
-Status check_twin(const Graph *graph, const void *const *given, Pool *pool, void **results,
-                  Diag *diag) {
-    return evaluate(&(Evaluation){
-        .graph = graph, .given = given, .pool = pool, .results = results, .diag = diag});
+Status check_twin(const Graph *graph, const Plan *plan, const void *const *given, Pool *pool,
+                  void **results, Diag *diag) {
+    return evaluate(&(Evaluation){.graph = graph,
+                                  .plan = plan,
+                                  .given = given,
+                                  .pool = pool,
+                                  .results = results,
+                                  .diag = diag});
 }
 
 Status check_reference(const Graph *graph, const void *const *given, Pool *pool, double **results,

@@ -7,6 +7,9 @@
 
 enum { ROW_BLOCK = 256, PANEL_BYTES = 32 };
 
+/* Sixteen columns of some rows. */
+typedef F16 Partial[ROW_BLOCK][AMP_CHANNELS];
+
 typedef struct Twin {
     const CheckGemm *gemm;
     bool f8;
@@ -16,6 +19,8 @@ typedef struct Twin {
     const uint8_t *left; /* rows of panels × PANEL_BYTES bytes, `left_stride` apart */
     size_t left_stride;
     F16 *out;
+    uint32_t parts;    /* of the inner dimension */
+    Partial *partials; /* one for each part and worker */
 } Twin;
 
 /* A block of weights as the coefficient registers take it: [channel][input], zeros outside. */
@@ -35,20 +40,14 @@ static void gather_weights(const Twin *twin, uint32_t panel, uint32_t column, ui
     }
 }
 
-/* Sixteen columns of up to ROW_BLOCK rows. */
-static void compute_block(void *context, size_t index, unsigned worker) {
-    (void)worker;
-    const Twin *twin = context;
-    const CheckGemm *gemm = twin->gemm;
-    uint32_t column = (uint32_t)(index / twin->row_blocks) * AMP_CHANNELS;
-    uint32_t row = (uint32_t)(index % twin->row_blocks) * ROW_BLOCK;
-    uint32_t rows = MIN_OF((uint32_t)ROW_BLOCK, gemm->rows - row);
-    F16 sums[ROW_BLOCK][AMP_CHANNELS];
-    for (uint32_t panel = 0; panel < twin->panels; panel++) {
+/* Panels [first, end) of sixteen columns of up to ROW_BLOCK rows. */
+static void compute_part(const Twin *twin, uint32_t row, uint32_t rows, uint32_t column,
+                         uint32_t first, uint32_t end, Partial sums) {
+    for (uint32_t panel = first; panel < end; panel++) {
         uint64_t words[64];
         AmpWeights weights;
         AmpRows step = {.x = twin->left + row * twin->left_stride + panel * PANEL_BYTES,
-                        .partial = panel ? sums[0] : NULL,
+                        .partial = panel > first ? sums[0] : NULL,
                         .out = sums[0],
                         .x_stride = twin->left_stride,
                         .partial_stride = sizeof sums[0],
@@ -64,10 +63,39 @@ static void compute_block(void *context, size_t index, unsigned worker) {
             amp_rows_f16(&step, &weights);
         }
     }
+}
+
+/* Adds up an element's partials, that of part `owner` first. */
+static F16 add_partials(const Partial *partials, uint32_t parts, uint32_t owner, uint32_t r,
+                        uint32_t c) {
+    float sum = 0.0f + f16_to_f32(partials[owner][r][c]);
+    for (uint32_t part = 0; part < parts; part++)
+        if (part != owner)
+            sum += f16_to_f32(partials[part][r][c]);
+    return f32_to_f16(sum, F16_OVERFLOW_SATURATE);
+}
+
+static void compute_block(void *context, size_t index, unsigned worker) {
+    const Twin *twin = context;
+    const CheckGemm *gemm = twin->gemm;
+    uint32_t column = (uint32_t)(index / twin->row_blocks) * AMP_CHANNELS;
+    uint32_t row = (uint32_t)(index % twin->row_blocks) * ROW_BLOCK;
+    uint32_t rows = MIN_OF((uint32_t)ROW_BLOCK, gemm->rows - row);
     uint32_t columns = MIN_OF((uint32_t)AMP_CHANNELS, gemm->columns - column);
-    for (uint32_t r = 0; r < rows; r++)
-        memcpy(twin->out + (size_t)(row + r) * gemm->columns + column, sums[r],
-               columns * sizeof(F16));
+    Partial *partials = twin->partials + (size_t)worker * twin->parts;
+    for (uint32_t part = 0, first = 0, end; part < twin->parts; part++, first = end) {
+        end = twin->parts == 1 ? twin->panels : (uint32_t)div_up(gemm->sum->end[part], twin->panel);
+        compute_part(twin, row, rows, column, first, end, partials[part]);
+    }
+    for (uint32_t r = 0; r < rows; r++) {
+        F16 *out = twin->out + (size_t)(row + r) * gemm->columns + column;
+        if (twin->parts == 1)
+            memcpy(out, partials[0][r], columns * sizeof(F16));
+        for (uint32_t c = 0; twin->parts > 1 && c < columns; c++) {
+            uint32_t owner = gemm->sum->row_owner[row + r] + gemm->sum->column_owner[column + c];
+            out[c] = add_partials(partials, twin->parts, owner, r, c);
+        }
+    }
 }
 
 Status check_gemm_twin(const CheckGemm *gemm, Pool *pool, F16 *out, Diag *diag) {
@@ -80,7 +108,12 @@ Status check_gemm_twin(const CheckGemm *gemm, Pool *pool, F16 *out, Diag *diag) 
                  .row_blocks = (uint32_t)div_up(gemm->rows, ROW_BLOCK),
                  .scale =
                      gemm->left_precision.scale_exponent + gemm->right_precision.scale_exponent,
-                 .out = out};
+                 .out = out,
+                 .parts = gemm->sum ? gemm->sum->parts : 1};
+    twin.partials =
+        mem_alloc((size_t)twin.parts * (pool ? pool_threads(pool) : 1), sizeof(Partial));
+    if (!twin.partials)
+        return diag_error(diag, ERR_NO_MEMORY, DIAG_NOWHERE, "no memory left for the check");
     size_t row_bytes = (size_t)gemm->inner * (f8 ? 1 : 2);
     twin.left_stride = (size_t)twin.panels * PANEL_BYTES;
     /* Rows that end within a panel are read in a copy that ends in zeros. */
@@ -88,8 +121,10 @@ Status check_gemm_twin(const CheckGemm *gemm, Pool *pool, F16 *out, Diag *diag) 
     twin.left = gemm->left;
     if (row_bytes != twin.left_stride) {
         padded = mem_alloc(gemm->rows, twin.left_stride);
-        if (!padded)
+        if (!padded) {
+            mem_free(twin.partials);
             return diag_error(diag, ERR_NO_MEMORY, DIAG_NOWHERE, "no memory left for the check");
+        }
         for (size_t row = 0; row < gemm->rows; row++)
             memcpy(padded + row * twin.left_stride, (const uint8_t *)gemm->left + row * row_bytes,
                    row_bytes);
@@ -98,5 +133,6 @@ Status check_gemm_twin(const CheckGemm *gemm, Pool *pool, F16 *out, Diag *diag) 
     size_t groups = div_up(gemm->columns, AMP_CHANNELS);
     pool_run(pool, groups * twin.row_blocks, compute_block, &twin);
     mem_free(padded);
+    mem_free(twin.partials);
     return STATUS_OK;
 }

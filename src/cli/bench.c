@@ -66,8 +66,9 @@ static void print_result(const Arguments *arguments, const TwBenchReport *report
     else
         printf("f8f143(s=%lld)", (long long)arguments->scale);
     printf(", %u of %u tiles\n", compile->tiles_used, compile->tiles);
-    printf("cycles           %s, predicted %s\n", cli_number(report->run.cycles, a),
+    printf("cycles           %s, predicted %s, ", cli_number(report->run.cycles, a),
            cli_number(compile->predicted_cycles, b));
+    printf("scheduled %s\n", cli_number(compile->scheduled_cycles, a));
     printf("  with samples   %s\n", cli_number(report->sampled.cycles, a));
     printf("  ideal          %.1f (%.1f %%)\n", compile->ideal_cycles,
            100 * compile->ideal_cycles / (double)report->run.cycles);
@@ -97,8 +98,8 @@ static TwStatus bench_gemm(Cli *cli, Arguments *arguments, bool *failed) {
                               .seed = (uint64_t)arguments->seed,
                               .weight_sigma = arguments->weight_sigma,
                               .package_path = arguments->package};
-    TwStatus status = ERR_NO_MEMORY;
-    if (compile_open(cli, &arguments->compile, &options.compile)) {
+    TwStatus status = (TwStatus)compile_open(cli, &arguments->compile, &options.compile);
+    if (status == 0) {
         put_workload(cli, arguments);
         status = tw_bench_gemm(cli->context, &options, &report);
         compile_report(cli, &arguments->compile, &report.compile);

@@ -72,21 +72,22 @@ const char *cli_number(uint64_t value, char text[CLI_NUMBER]);
 typedef struct CompileArguments {
     int64_t tiles, max_copies;
     Texts grids;
-    unsigned dumps; /* bits: plan, lower, place */
-    bool explain;
+    unsigned dumps; /* bits: plan, lower, place, exchange */
+    unsigned casts; /* bits: auto, early, late */
+    bool explain, device_input;
     struct CompileDump {
         char *text;
         size_t size;
         FILE *file;
-    } dump[4]; /* plan, lower, place, explanation */
+    } dump[5]; /* plan, lower, place, exchange, explanation */
 } CompileArguments;
 
-enum { CLI_COMPILE_OPTIONS = 5 };
-/* Fills options[0…4] and the defaults. */
+enum { CLI_COMPILE_OPTIONS = 7 };
+/* Fills options[0…6] and the defaults. */
 void compile_options(CompileArguments *arguments, Option options[CLI_COMPILE_OPTIONS]);
-/* The same for tw_compile; opens the dumps. False after an error. */
-bool compile_open(Cli *cli, CompileArguments *arguments, TwCompileOptions *options);
-/* Prints what was dumped, and puts the common part of the report: cycles predicted and ideal,
- * seconds, refusal. */
+/* The same for tw_compile; opens the dumps. */
+Status compile_open(Cli *cli, CompileArguments *arguments, TwCompileOptions *options);
+/* Prints what was dumped, and puts the common part of the report: cycles predicted, scheduled and
+ * ideal, seconds, refusal. */
 void compile_report(Cli *cli, CompileArguments *arguments, const TwCompileReport *report);
 void compile_free(CompileArguments *arguments);

@@ -42,8 +42,8 @@ static TwStatus compile(Cli *cli, Arguments *arguments) {
     TwStatus status = tw_graph_read(cli->context, cli->arguments.items[0], &graph);
     if (status == 0)
         status = load_weights(cli, arguments, graph, &weights);
-    if (status == 0 && !compile_open(cli, &arguments->compile, &options))
-        status = ERR_NO_MEMORY;
+    if (status == 0)
+        status = (TwStatus)compile_open(cli, &arguments->compile, &options);
     if (status == 0) {
         TwCompileReport report;
         status = tw_compile(cli->context, graph, weights, &options, &package, &report);

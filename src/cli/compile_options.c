@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const dump_names[] = {"plan", "lower", "place", NULL};
-enum { EXPLANATION = 3 }; /* index behind the dumps */
+static const char *const dump_names[] = {"plan", "lower", "place", "exchange", NULL};
+enum { EXPLANATION = 4 }; /* index behind the dumps */
+static const char *const cast_names[] = {"auto", "early", "late", NULL};
 
 void compile_options(CompileArguments *arguments, Option options[CLI_COMPILE_OPTIONS]) {
     *arguments = (CompileArguments){.tiles = TW_TILES};
@@ -30,7 +31,7 @@ void compile_options(CompileArguments *arguments, Option options[CLI_COMPILE_OPT
                           .most = TW_TILES};
     options[3] = (Option){.name = "dump",
                           .kind = OPTION_CHOICES,
-                          .value = "plan,lower,place",
+                          .value = "plan,lower,place,exchange",
                           .help = "print the result of these passes",
                           .target = &arguments->dumps,
                           .choices = dump_names};
@@ -38,6 +39,27 @@ void compile_options(CompileArguments *arguments, Option options[CLI_COMPILE_OPT
                           .kind = OPTION_FLAG,
                           .help = "say why this plan was taken",
                           .target = &arguments->explain};
+    options[5] =
+        (Option){.name = "device-input",
+                 .kind = OPTION_FLAG,
+                 .help = "inputs lie once on the chip, F16, as an earlier block leaves them",
+                 .target = &arguments->device_input};
+    options[6] = (Option){.name = "cast",
+                          .kind = OPTION_CHOICES,
+                          .value = "early|late|auto",
+                          .help = "cast where a value lies, where it is used, or where cheaper",
+                          .target = &arguments->casts,
+                          .choices = cast_names};
+}
+
+/* One of the casts' words. */
+static Status read_cast(Cli *cli, unsigned casts, TwCastPolicy *policy) {
+    static const TwCastPolicy policies[] = {
+        [0] = TW_CAST_AUTO, [1] = TW_CAST_AUTO, [2] = TW_CAST_EARLY, [4] = TW_CAST_LATE};
+    if (casts & (casts - 1))
+        return cli_error(cli, ERR_CLI_CONFLICT, "--cast", "takes one word");
+    *policy = policies[casts];
+    return STATUS_OK;
 }
 
 /* NULL with an error if a stream is wanted and cannot be had. */
@@ -49,20 +71,22 @@ static FILE *open_dump(struct CompileDump *dump, bool wanted, bool *failed) {
     return dump->file;
 }
 
-bool compile_open(Cli *cli, CompileArguments *arguments, TwCompileOptions *options) {
+Status compile_open(Cli *cli, CompileArguments *arguments, TwCompileOptions *options) {
     bool failed = false;
     *options = (TwCompileOptions){
         .tiles = (unsigned)arguments->tiles,
         .max_copies = (unsigned)arguments->max_copies,
         .grids = arguments->grids.items,
         .grid_count = arguments->grids.count,
+        .device_input = arguments->device_input,
         .plan = open_dump(&arguments->dump[0], arguments->dumps & 1, &failed),
         .lower = open_dump(&arguments->dump[1], arguments->dumps & 2, &failed),
         .place = open_dump(&arguments->dump[2], arguments->dumps & 4, &failed),
+        .exchange = open_dump(&arguments->dump[3], arguments->dumps & 8, &failed),
         .explanation = open_dump(&arguments->dump[EXPLANATION], arguments->explain, &failed)};
     if (failed)
-        cli_error(cli, ERR_NO_MEMORY, NULL, "no memory left on the host");
-    return !failed;
+        return cli_error(cli, ERR_NO_MEMORY, NULL, "no memory left on the host");
+    return read_cast(cli, arguments->casts, &options->cast);
 }
 
 static void report_dumps(Cli *cli, CompileArguments *arguments) {
@@ -107,6 +131,8 @@ void compile_report(Cli *cli, CompileArguments *arguments, const TwCompileReport
                             json_real(report->pass_seconds[pass]));
     if (!report->refused)
         cli_put_whole(cli, "predicted_cycles", report->predicted_cycles);
+    if (!report->refused)
+        cli_put_whole(cli, "scheduled_cycles", report->scheduled_cycles);
     cli_put_real(cli, "ideal_cycles", report->ideal_cycles);
     cli_put_whole(cli, "tiles", report->tiles);
     cli_put_whole(cli, "tiles_used", report->tiles_used);

@@ -1,35 +1,65 @@
-/* Internal: one plan taken as far as its placement. */
+/* Internal: one plan taken as far as its placement and its exchange rows. */
 #pragma once
 
 #include "compile/compile.h"
 #include "emit/emit.h"
 #include "place/tiles.h"
+#include "xchg/xchg.h"
 
 /* Adds the time since *since to *seconds, and sets *since to now. */
 void count_time(double *seconds, double *since);
 
-/* All that exists once a plan is placed. */
+/* An exchange step, scheduled. */
+typedef struct AttemptPhase {
+    char *name;
+    uint32_t step; /* of the tile graph */
+    XchgPhase phase;
+    XchgSchedule schedule;
+    XchgRows rows;
+    double seconds;
+    Status status;
+    Diag story;
+} AttemptPhase;
+
+/* All that exists once a plan is placed and its phases are scheduled. */
 typedef struct Attempt {
     Plan plan;
     TileGraph tiles;
     EmitLibrary library;
     PlaceSpace *spaces;
     PlaceMap places;
+    AttemptPhase *phases;    /* [tiles.exchanges] */
+    EmitExchange *exchanges; /* the same for emit */
 } Attempt;
 
-/* Takes the plan over (it is freed with the attempt). ERR_PLACE_INFEASIBLE and ERR_PLACE_NOT_FOUND
- * when a tile cannot be placed, told to nobody: attempt->places has the story. Adds to seconds[].
- * To be freed in any case. */
-Status attempt_make(const Graph *graph, Plan *plan, Pool *pool, double seconds[COMPILE_PASSES],
-                    Attempt *attempt, Diag *diag);
-void attempt_free(Attempt *attempt);
-
-/* Outcome for a plan's fullest tile alone, in the most memory that any tile can have. */
+/* Why a plan has no place in memory. */
 typedef struct Probe {
     PlaceVerdict verdict;
     const char *memory; /* what is short, as in CompileRefusal */
     uint64_t bytes_over;
 } Probe;
+
+/* Takes the plan over (it is freed with the attempt). When a tile cannot be placed, the status is
+ * ERR_PLACE_INFEASIBLE or ERR_PLACE_NOT_FOUND, told to nobody: *probe has the outcome, which is a
+ * proof only if rows of the least size could not be placed. Adds to seconds[]. To be freed in any
+ * case. */
+Status attempt_make(const Graph *graph, Plan *plan, Pool *pool, double seconds[COMPILE_PASSES],
+                    Attempt *attempt, Probe *probe, Diag *diag);
+void attempt_free(Attempt *attempt);
+
+/* Places everything with the row sizes that the tile graph has now. */
+Status attempt_place(Attempt *attempt, Pool *pool, double seconds[COMPILE_PASSES], Probe *probe,
+                     Diag *diag);
+
+/* Schedules every phase at the addresses of the placement (rows.c). */
+Status attempt_schedule(Attempt *attempt, Pool *pool, Diag *diag);
+/* What to do with the sizes of row buffers: the same for all tiles of a phase, the largest that was
+ * estimated; the least; what the schedule needs. *fits: no row is longer than its buffer. */
+void rows_make_uniform(TileGraph *tiles);
+void rows_make_least(TileGraph *tiles);
+void rows_make_exact(Attempt *attempt);
+bool rows_fit(const Attempt *attempt);
+void phases_free(Attempt *attempt);
 
 /* First candidate, in the order of the search, that can be placed; chosen = search->count if none
  * can. nearest and its probe: the one that lacks least; undecided: some placement gave up. */

@@ -7,8 +7,8 @@
 #include <string.h>
 
 const char *compile_pass_name(CompilePass pass) {
-    static const char *const names[COMPILE_PASSES] = {"plan",  "lower", "link",
-                                                      "place", "emit",  "pack"};
+    static const char *const names[COMPILE_PASSES] = {"plan",     "lower", "link", "place",
+                                                      "exchange", "emit",  "pack"};
     return names[pass];
 }
 
@@ -41,18 +41,30 @@ static char *explain(const PlanSearch *search, size_t chosen) {
     return copy;
 }
 
-/* Searches, and takes the first candidate that can be placed. */
+static Status search_and_select(Compiler *compiler, bool complete, PlanSearch *search,
+                                Selection *selection) {
+    CompileResult *result = compiler->result;
+    PlanOptions options = compiler->options->plan;
+    options.complete = complete || options.complete;
+    double since = clock_seconds();
+    Status status = plan_search(compiler->graph, &options, search, compiler->diag);
+    count_time(&result->seconds[COMPILE_PLAN], &since);
+    result->candidates = search->grids;
+    return status ? status
+                  : select_candidate(search, compiler->pool, result->seconds, selection,
+                                     &compiler->attempt, compiler->diag);
+}
+
+/* Searches, at first near the best plan, and takes the first candidate that can be placed. */
 static Status choose(Compiler *compiler) {
     CompileResult *result = compiler->result;
     PlanSearch search;
-    double since = clock_seconds();
-    Status status = plan_search(compiler->graph, &compiler->options->plan, &search, compiler->diag);
-    count_time(&result->seconds[COMPILE_PLAN], &since);
-    result->candidates = search.grids;
     Selection selection = {0};
-    if (!status)
-        status = select_candidate(&search, compiler->pool, result->seconds, &selection,
-                                  &compiler->attempt, compiler->diag);
+    Status status = search_and_select(compiler, false, &search, &selection);
+    if (!status && selection.chosen == search.count && search.left_out) {
+        plan_search_free(&search);
+        status = search_and_select(compiler, true, &search, &selection);
+    }
     if (!status && selection.chosen == search.count) {
         status = refuse(&search, &selection, compiler->pool, &result->refusal, compiler->diag);
     } else if (!status) {
@@ -65,33 +77,68 @@ static Status choose(Compiler *compiler) {
     return status;
 }
 
-static Status copy_plan(const Compiler *compiler, Plan *copy) {
-    const Plan *given = compiler->options->given;
-    *copy = *given;
-    copy->values = mem_alloc(given->value_count, sizeof *copy->values);
-    copy->operations = mem_alloc(given->operation_count, sizeof *copy->operations);
-    if (!copy->values || !copy->operations) {
-        plan_free(copy);
-        return no_memory(compiler);
-    }
-    memcpy(copy->values, given->values, given->value_count * sizeof *copy->values);
-    memcpy(copy->operations, given->operations, given->operation_count * sizeof *copy->operations);
-    return STATUS_OK;
-}
-
 /* Takes a given plan as it is; placement speaks for itself when it fails. */
 static Status take_given(Compiler *compiler) {
     Plan plan;
-    Status status = copy_plan(compiler, &plan);
+    Status status = plan_copy(compiler->options->given, &plan, compiler->diag);
     if (status)
         return status;
     Attempt *attempt = &compiler->attempt;
+    Probe probe;
     status = attempt_make(compiler->graph, &plan, compiler->pool, compiler->result->seconds,
-                          attempt, compiler->diag);
-    if (status == ERR_PLACE_INFEASIBLE || status == ERR_PLACE_NOT_FOUND) {
+                          attempt, &probe, compiler->diag);
+    if ((status == ERR_PLACE_INFEASIBLE || status == ERR_PLACE_NOT_FOUND) &&
+        !attempt->places.address) {
         place_map_free(&attempt->places);
         return place_tiles(&attempt->tiles, attempt->spaces, compiler->pool, &attempt->places,
                            compiler->diag);
+    }
+    return status;
+}
+
+/* The phases, for the report and for people. */
+static void describe_phases(Compiler *compiler) {
+    const Attempt *attempt = &compiler->attempt;
+    CompileResult *result = compiler->result;
+    for (uint32_t i = 0; i < MIN_OF(attempt->tiles.exchanges, (uint32_t)COMPILE_MAX_PHASES); i++) {
+        const AttemptPhase *from = &attempt->phases[i];
+        CompilePhase *phase = &result->phases[result->phase_count++];
+        *phase = (CompilePhase){.predicted_cycles =
+                                    attempt->tiles.steps.items[from->step].predicted_cycles,
+                                .bound = xchg_phase_bound(&from->phase, attempt->tiles.tiles),
+                                .copies = (uint32_t)from->phase.transfers.count,
+                                .horizon = from->schedule.horizon,
+                                .max_row_bytes = from->rows.max_bytes,
+                                .policy = from->schedule.policy,
+                                .seconds = from->seconds};
+        snprintf(phase->name, sizeof phase->name, "%s", from->name);
+    }
+}
+
+static void dump_phases(const CompileResult *result, FILE *out) {
+    for (uint32_t i = 0; i < result->phase_count; i++) {
+        const CompilePhase *phase = &result->phases[i];
+        fprintf(out,
+                "%s: %u copies, bound %llu words, horizon %u events (%.3f), longest row %u bytes, "
+                "%s\n",
+                phase->name, phase->copies, (unsigned long long)phase->bound, phase->horizon,
+                phase->bound ? phase->horizon / (double)phase->bound : 0, phase->max_row_bytes,
+                phase->policy ? phase->policy : "");
+    }
+}
+
+/* Exact times of the whole program, from the schedules. */
+static Status count_cycles(Compiler *compiler) {
+    const Attempt *attempt = &compiler->attempt;
+    uint64_t *const cycles[] = {&compiler->result->scheduled_cycles,
+                                &compiler->result->scheduled_cycles_sampled};
+    Status status = STATUS_OK;
+    for (int sampled = 0; sampled < 2 && !status; sampled++) {
+        EmitTimes times;
+        status =
+            emit_times(&attempt->tiles, attempt->exchanges, sampled, 0, &times, compiler->diag);
+        *cycles[sampled] = times.cycles;
+        emit_times_free(&times);
     }
     return status;
 }
@@ -110,6 +157,8 @@ static Status dump(const Compiler *compiler, const EmitImages *images) {
     }
     if (options->dump_lower)
         tile_graph_print(&attempt->tiles, options->dump_lower);
+    if (options->dump_exchange)
+        dump_phases(compiler->result, options->dump_exchange);
     for (size_t i = 0; options->dump_place && i < images->programs.count; i++) {
         uint32_t tile = images->programs.items[i].first_tile;
         fprintf(options->dump_place, "# tile %u\n", tile);
@@ -162,7 +211,7 @@ static Status pack(Compiler *compiler, const EmitImages *images) {
     if (!package)
         return no_memory(compiler);
     Status status = package_build(package, compiler->graph, &attempt->tiles, &attempt->library,
-                                  images, &attempt->places, NULL, compiler->diag);
+                                  images, &attempt->places, attempt->exchanges, compiler->diag);
     if (!status)
         status = add_notes(compiler);
     if (!status)
@@ -175,10 +224,13 @@ static Status finish(Compiler *compiler) {
     Attempt *attempt = &compiler->attempt;
     result->predicted_cycles = attempt->plan.predicted_cycles;
     result->tiles_used = plan_tiles_used(&attempt->plan);
-    EmitImages images;
+    EmitImages images = {0};
     double since = clock_seconds();
-    Status status = emit_images(&attempt->library, &attempt->tiles, &attempt->places, NULL, &images,
-                                compiler->diag);
+    describe_phases(compiler);
+    Status status = count_cycles(compiler);
+    if (!status)
+        status = emit_images(&attempt->library, &attempt->tiles, &attempt->places,
+                             attempt->exchanges, &images, compiler->diag);
     count_time(&result->seconds[COMPILE_EMIT], &since);
     if (!status)
         status = pack(compiler, &images);

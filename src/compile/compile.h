@@ -1,6 +1,7 @@
-/* The pass sequence: graph → plan → lower → place → emit → package, with feedback: a candidate that
- * cannot be placed gives way to the next best one. "Does not fit" is a result that says how much is
- * missing, whether that is proved, and what would fit. */
+/* The pass sequence: graph → plan → lower → place → exchange schedules → emit → package, with
+ * feedback: rows that need more room than was estimated are placed once more, and a candidate that
+ * cannot be placed or whose phases cannot be encoded gives way to the next best one. "Does not fit"
+ * is a result that says how much is missing, whether that is proved, and what would fit. */
 #pragma once
 
 #include "base/diag.h"
@@ -16,8 +17,9 @@ typedef struct CompileOptions {
     const Plan *given; /* a plan to be used as it is, or NULL: search */
     const char *producer;
     /* Text forms, each written when its pass is done; NULL: not wanted. dump_place prints the
-     * problem and the addresses of the first tile of every distinct program. */
-    FILE *dump_plan, *dump_lower, *dump_place, *explain;
+     * problem and the addresses of the first tile of every distinct program, dump_exchange every
+     * phase with its bound and horizon. */
+    FILE *dump_plan, *dump_lower, *dump_place, *dump_exchange, *explain;
 } CompileOptions;
 
 typedef enum CompilePass {
@@ -25,6 +27,7 @@ typedef enum CompilePass {
     COMPILE_LOWER,
     COMPILE_LINK,
     COMPILE_PLACE,
+    COMPILE_EXCHANGE,
     COMPILE_EMIT,
     COMPILE_PACK,
     COMPILE_PASSES,
@@ -37,15 +40,34 @@ const char *compile_pass_name(CompilePass pass);
 typedef struct CompileRefusal {
     bool proved;        /* else some placement gave up undecided */
     uint32_t tile;      /* with the largest parts */
-    const char *memory; /* what is short: "total", "interleaved", "contiguous"; static */
+    const char *memory; /* what is short: "total", "interleaved", "contiguous"; or "rows": a phase
+                         * cannot be encoded or its rows not be stored; static */
     uint64_t bytes_over;
     uint32_t
         tiles_that_fit; /* smallest number, compiled up to its placement; 0: none up to 1,472 */
 } CompileRefusal;
 
+/* An exchange phase as it was scheduled. */
+typedef struct CompilePhase {
+    char name[64];
+    uint64_t predicted_cycles; /* of the whole step */
+    uint64_t bound;            /* words sent or received by the busiest tile */
+    uint32_t copies, horizon;  /* events */
+    uint32_t max_row_bytes;
+    const char *policy; /* of the schedule; static */
+    double seconds;
+} CompilePhase;
+
+enum { COMPILE_MAX_PHASES = 8 };
+
 typedef struct CompileResult {
     Package *package; /* finished; the caller frees it with package_free */
     uint64_t predicted_cycles;
+    /* Exact, from kernel formulas, row horizons and barriers, without the simulator; with a cycle
+     * sample before every step. */
+    uint64_t scheduled_cycles, scheduled_cycles_sampled;
+    CompilePhase phases[COMPILE_MAX_PHASES];
+    uint32_t phase_count;
     uint64_t candidates; /* enumerated */
     uint64_t rejected;   /* of these, cheaper than the chosen one but without a placement */
     uint32_t tiles_used;

@@ -6,16 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint32_t tiles_of(const PlanCandidate *candidate) {
-    return candidate->gemm.rows * candidate->gemm.columns;
-}
-
 /* Fewest tiles first; among equals the order of the search, by position. */
 static int compare_tiles(const void *first, const void *second) {
     const PlanCandidate *a = *(const PlanCandidate *const *)first,
                         *b = *(const PlanCandidate *const *)second;
-    if (tiles_of(a) != tiles_of(b))
-        return tiles_of(a) < tiles_of(b) ? -1 : 1;
+    if (candidate_tiles(a) != candidate_tiles(b))
+        return candidate_tiles(a) < candidate_tiles(b) ? -1 : 1;
     return a < b ? -1 : a > b;
 }
 
@@ -40,10 +36,56 @@ static Status find_smallest(const PlanSearch *search, Pool *pool, const PlanCand
     return status;
 }
 
-/* The same graph on as many tiles as the chip has, with no grid forced. */
-static Status search_everything(const PlanSearch *search, PlanSearch *all, Diag *diag) {
-    PlanOptions options = {.tiles = CHIP_TILES, .max_copies = search->options.max_copies};
+/* The same graph on so many tiles, with no grid forced. */
+static Status search_on(const PlanSearch *search, uint32_t tiles, PlanSearch *all, Diag *diag) {
+    PlanOptions options = search->options;
+    options.tiles = tiles;
+    options.force_count = 0;
+    options.complete = true;
     return plan_search(search->graph, &options, all, diag);
+}
+
+/* A plan that fits, and its search. */
+typedef struct Advice {
+    PlanSearch search;
+    const PlanCandidate *smallest; /* NULL: none fits */
+    uint32_t tiles;
+} Advice;
+
+/* Of all plans on at most so many tiles the one that needs fewest. Where inputs lie depends on the
+ * number that is given, so that it is given once more. */
+static Status advise_on(const PlanSearch *search, uint32_t tiles, Pool *pool, Advice *advice,
+                        Diag *diag) {
+    Status status = search_on(search, tiles, &advice->search, diag);
+    if (!status)
+        status = find_smallest(&advice->search, pool, &advice->smallest, diag);
+    if (status || !advice->smallest)
+        return status;
+    advice->tiles = candidate_tiles(advice->smallest);
+    if (!search->options.device_input || advice->tiles == tiles)
+        return STATUS_OK;
+    Advice again = {0};
+    status = advise_on(search, advice->tiles, pool, &again, diag);
+    if (!status && again.smallest) {
+        plan_search_free(&advice->search);
+        *advice = again;
+    } else {
+        plan_search_free(&again.search);
+        advice->tiles = tiles;
+    }
+    return status;
+}
+
+/* Twice as many tiles each time, which finds small numbers soon. */
+static Status advise(const PlanSearch *search, Pool *pool, Advice *advice, Diag *diag) {
+    Status status = STATUS_OK;
+    for (uint32_t tiles = search->options.tiles; !status && !advice->smallest; tiles *= 2) {
+        plan_search_free(&advice->search);
+        status = advise_on(search, MIN_OF(tiles, (uint32_t)CHIP_TILES), pool, advice, diag);
+        if (tiles >= CHIP_TILES)
+            break;
+    }
+    return status;
 }
 
 static const char *orientation(const PlanCandidate *candidate) {
@@ -53,26 +95,45 @@ static const char *orientation(const PlanCandidate *candidate) {
 static const char *memory_text(const char *memory) {
     if (strcmp(memory, "interleaved") == 0)
         return "interleaved memory";
+    if (strcmp(memory, "rows") == 0)
+        return "memory for exchange rows";
     return strcmp(memory, "total") == 0 ? "memory of both classes together" : "memory in one piece";
 }
 
 static Status report(const PlanSearch *search, const CompileRefusal *refusal,
                      const Selection *selection, Diag *diag) {
     const PlanCandidate *nearest = &selection->nearest;
+    const GemmChoice *grid = &nearest->gemm;
     DiagPlace place = {.tile = (int32_t)refusal->tile};
     Status code = refusal->proved ? ERR_COMPILE_PROVED : ERR_COMPILE_NOT_FOUND;
     diag_error(diag, code, place,
                "the graph does not fit on %u tiles: the tile lacks %" PRIu64 " bytes of %s, %s",
                search->options.tiles, refusal->bytes_over, memory_text(refusal->memory),
                refusal->proved ? "proved" : "not proved: a placement gave up");
-    diag_note(diag, "%" PRIu64 " grids were tried, %s", search->grids,
-              search->options.force_count ? "the one that was forced" : "all that there are");
+    diag_note(diag, "%" PRIu64 " choices were tried, %s", search->grids,
+              search->options.force_count ? "all for the grid that was forced"
+                                          : "all that there are");
     diag_note(diag,
-              "nearest: grid %u x %u, %s, with %" PRIu64 " bytes of operands on its fullest tile, "
-              "%" PRIu64 " of them in interleaved memory",
-              nearest->gemm.rows, nearest->gemm.columns, orientation(nearest), nearest->tile_bytes,
+              "nearest: grid %u x %u x %u, %s, with %" PRIu64
+              " bytes of values on its fullest tile, %" PRIu64 " of them in interleaved memory",
+              grid->rows, grid->columns, grid->inner, orientation(nearest), nearest->tile_bytes,
               nearest->interleaved);
     return code;
+}
+
+static void report_advice(const PlanSearch *search, const Advice *advice, Diag *diag) {
+    if (!advice->smallest) {
+        diag_fix(
+            diag, "no number of tiles up to %d is enough: make the matrices smaller%s", CHIP_TILES,
+            search->graph->values.items[0].precision.kind == PRECISION_F16 ? ", or use FP8 operands"
+                                                                           : "");
+        return;
+    }
+    const GemmChoice *grid = &advice->smallest->gemm;
+    const char *what =
+        advice->tiles <= search->options.tiles ? "leave out --grid; it fits from" : "use";
+    diag_fix(diag, "%s --tiles %u (tried: grid %u x %u x %u, %s)", what, advice->tiles, grid->rows,
+             grid->columns, grid->inner, orientation(advice->smallest));
 }
 
 Status refuse(const PlanSearch *search, const Selection *selection, Pool *pool,
@@ -81,28 +142,13 @@ Status refuse(const PlanSearch *search, const Selection *selection, Pool *pool,
                                 .tile = 0,
                                 .memory = selection->probe.memory,
                                 .bytes_over = selection->probe.bytes_over};
-    PlanSearch all;
-    const PlanCandidate *smallest;
-    Status status = search_everything(search, &all, diag);
-    if (!status)
-        status = find_smallest(&all, pool, &smallest, diag);
+    Advice advice = {0};
+    Status status = advise(search, pool, &advice, diag);
     if (!status) {
         status = report(search, refusal, selection, diag);
-        if (smallest) {
-            refusal->tiles_that_fit = tiles_of(smallest);
-            const char *what = refusal->tiles_that_fit <= search->options.tiles
-                                   ? "leave out --grid; it fits from"
-                                   : "use";
-            diag_fix(diag, "%s --tiles %u (tried: grid %u x %u, %s)", what, refusal->tiles_that_fit,
-                     smallest->gemm.rows, smallest->gemm.columns, orientation(smallest));
-        } else {
-            diag_fix(diag, "no number of tiles up to %d is enough: make the matrices smaller%s",
-                     CHIP_TILES,
-                     search->graph->values.items[0].precision.kind == PRECISION_F16
-                         ? ", or use FP8 operands"
-                         : "");
-        }
+        refusal->tiles_that_fit = advice.smallest ? advice.tiles : 0;
+        report_advice(search, &advice, diag);
     }
-    plan_search_free(&all);
+    plan_search_free(&advice.search);
     return status;
 }

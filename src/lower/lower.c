@@ -1,141 +1,308 @@
-#include "lower/lower.h"
+/* From a plan to buffers, kernel calls and bindings. The exchange is in exchange.c. */
+#include "lower/internal.h"
+
+#include "chip/chip.h"
 
 #include <assert.h>
+#include <stdlib.h>
+#include <string.h>
 
-enum { NO_BUFFER = UINT32_MAX };
+enum { BUFFER_ALIGNMENT = 8, ROW_ALIGNMENT = 8 };
+/* The second tile of a pair may have to wait while the first one sends. */
+enum { TILES_OF_A_PAIR = 2 };
+/* A row that only returns, or waits while a pair's partner sends, takes no more. */
+enum { LEAST_ROW_BYTES = 16 };
 
-typedef struct Lowering {
-    const Graph *graph;
-    const Plan *plan;
-    TileGraph *result;
-    bool *is_output; /* [values] */
-} Lowering;
-
-static Status no_memory(Diag *diag) {
-    return diag_error(diag, ERR_NO_MEMORY, DIAG_NOWHERE, "lowering a plan to tiles");
+Status lower_no_memory(Lowering *lowering) {
+    return diag_error(lowering->diag, ERR_NO_MEMORY, DIAG_NOWHERE, "lowering a plan to tiles");
 }
 
-static uint32_t find_buffer(const TileGraph *tiles, uint32_t tile, uint32_t value) {
+uint32_t lower_find(const TileGraph *tiles, uint32_t tile, uint32_t value) {
     for (uint32_t i = tiles->tile_buffer[tile]; i < tiles->tile_buffer[tile + 1]; i++)
         if (tiles->buffers.items[i].value == value)
             return i;
-    return NO_BUFFER;
+    return LOWER_NONE;
 }
 
+static uint32_t root_of(const TileGraph *tiles, uint32_t buffer) {
+    const LowerBuffer *found = &tiles->buffers.items[buffer];
+    return found->is_piece ? found->whole : buffer;
+}
+
+void lower_touch(TileGraph *tiles, uint32_t buffer, uint32_t event) {
+    LowerBuffer *touched = &tiles->buffers.items[buffer];
+    touched->first_event = MIN_OF(touched->first_event, event);
+    touched->last_event = MAX_OF(touched->last_event, event);
+}
+
+/* ---- buffers */
+
 static BufferRole value_role(const Lowering *lowering, uint32_t value) {
-    const GraphValue *info = &lowering->graph->values.items[value];
+    const PlanValue *stored = &lowering->plan->values[value];
+    if (stored->kind != PLAN_HOME)
+        return BUFFER_TEMPORARY;
+    const GraphValue *info = &lowering->graph->values.items[stored->graph_value];
     switch (lowering->graph->ops.items[info->op].kind) {
     case GRAPH_INPUT: return BUFFER_INPUT;
     case GRAPH_PARAMETER: return BUFFER_PARAMETER;
-    default: return lowering->is_output[value] ? BUFFER_OUTPUT : BUFFER_TEMPORARY;
+    default: return lowering->is_output[stored->graph_value] ? BUFFER_OUTPUT : BUFFER_TEMPORARY;
     }
 }
 
-/* One buffer for each shard that the tile holds; uses narrow or widen it later. */
+static bool add_buffer(Lowering *lowering, uint32_t tile, uint32_t value) {
+    TileGraph *tiles = lowering->result;
+    const PlanValue *stored = &lowering->plan->values[value];
+    uint64_t bytes = plan_tile_bytes(lowering->plan, value, tile);
+    if (bytes == 0)
+        return true;
+    assert(bytes <= UINT32_MAX); /* a plan has no part larger than a tile */
+    BufferRole role = value_role(lowering, value);
+    bool from_host = role == BUFFER_INPUT || role == BUFFER_PARAMETER;
+    bool to_end = role == BUFFER_PARAMETER ||
+                  (stored->kind == PLAN_HOME && lowering->is_output[stored->graph_value]);
+    LowerBuffer buffer = {.tile = tile,
+                          .value = value,
+                          .shard = format_shard_of_tile(&stored->format, tile),
+                          .bytes = (uint32_t)bytes,
+                          .alignment = BUFFER_ALIGNMENT,
+                          .memory_class = stored->format.memory_class,
+                          .role = role,
+                          .first_event = from_host ? 0 : tiles->end_event,
+                          .last_event = to_end ? tiles->end_event : 0};
+    return vec_push(&tiles->buffers, buffer);
+}
+
+static bool add_row_buffer(Lowering *lowering, uint32_t tile, uint32_t exchange) {
+    TileGraph *tiles = lowering->result;
+    tiles->row_buffer[exchange * tiles->tiles + tile] = (uint32_t)tiles->buffers.count;
+    LowerBuffer buffer = {.tile = tile,
+                          .value = LOWER_NONE,
+                          .shard = exchange,
+                          .bytes = LEAST_ROW_BYTES,
+                          .tail = CHIP_FETCH_LOOKAHEAD_BYTES,
+                          .alignment = ROW_ALIGNMENT,
+                          .memory_class = MEMORY_STANDARD,
+                          .role = BUFFER_ROWS,
+                          .last_event = tiles->end_event};
+    return vec_push(&tiles->buffers, buffer);
+}
+
+/* One buffer for each shard that the tile holds, and one for each row; uses narrow or widen them
+ * later. */
 static bool add_buffers(Lowering *lowering, uint32_t tile) {
     TileGraph *tiles = lowering->result;
-    for (uint32_t value = 0; value < lowering->plan->value_count; value++) {
-        const Format *format = &lowering->plan->values[value].format;
-        if (tile - format->first_tile >= format->tile_count)
-            continue;
-        uint32_t shard = format_shard_of_tile(format, tile);
-        uint64_t bytes =
-            format_shard_bytes(format, &lowering->graph->values.items[value].shape, shard);
-        if (bytes == 0)
-            continue;
-        assert(bytes <= UINT32_MAX); /* a plan has no part larger than a tile */
-        BufferRole role = value_role(lowering, value);
-        bool from_host = role == BUFFER_INPUT || role == BUFFER_PARAMETER;
-        bool to_end = role == BUFFER_PARAMETER || lowering->is_output[value];
-        LowerBuffer buffer = {.tile = tile,
-                              .value = value,
-                              .shard = shard,
-                              .bytes = (uint32_t)bytes,
-                              .alignment = 4,
-                              .memory_class = format->memory_class,
-                              .role = role,
-                              .first_event = from_host ? 0 : tiles->end_event,
-                              .last_event = to_end ? tiles->end_event : 0};
-        if (!vec_push(&tiles->buffers, buffer))
+    for (uint32_t value = 0; value < lowering->plan->value_count; value++)
+        if (!add_buffer(lowering, tile, value))
+            return false;
+    for (uint32_t i = 0; i < tiles->exchanges; i++) {
+        tiles->row_buffer[i * tiles->tiles + tile] = LOWER_NONE;
+        if (tile < lowering->row_tiles && !add_row_buffer(lowering, tile, i))
             return false;
     }
     tiles->tile_buffer[tile + 1] = (uint32_t)tiles->buffers.count;
+    for (uint32_t i = tiles->tile_buffer[tile]; i < tiles->tile_buffer[tile + 1]; i++) {
+        LowerBuffer *buffer = &tiles->buffers.items[i];
+        if (buffer->value == LOWER_NONE)
+            continue;
+        uint32_t whole = lowering->plan->values[buffer->value].inside_of;
+        if (whole == PLAN_NONE)
+            continue;
+        buffer->is_piece = true;
+        buffer->whole = lower_find(tiles, tile, whole);
+        buffer->offset = (uint32_t)plan_inside_offset(lowering->plan, buffer->value, tile);
+    }
     return true;
 }
 
-/* Index of the spec, added if it is new; UINT32_MAX without memory. A step has few of them. */
-static uint32_t intern_spec(TileGraph *tiles, const KernelSpec *spec) {
+static bool add_values(Lowering *lowering) {
+    TileGraph *tiles = lowering->result;
+    for (uint32_t value = 0; value < lowering->plan->value_count; value++) {
+        const PlanValue *stored = &lowering->plan->values[value];
+        LowerValue entry = {lowering->graph->values.items[stored->graph_value].name,
+                            stored->graph_value, stored->shape, stored->format};
+        if (stored->kind != PLAN_HOME) {
+            char *name = plan_value_name(lowering->graph, lowering->plan, value);
+            entry.name = name ? arena_strdup(&tiles->arena, name) : NULL;
+            mem_free(name);
+        }
+        if (!entry.name || !vec_push(&tiles->values, entry))
+            return false;
+    }
+    return true;
+}
+
+/* ---- kernel calls */
+
+/* A step has few different ones. */
+uint32_t lower_spec(TileGraph *tiles, const KernelSpec *spec) {
     for (uint32_t i = 0; i < tiles->specs.count; i++)
         if (kernel_spec_equal(&tiles->specs.items[i], spec))
             return i;
     return vec_push(&tiles->specs, *spec) ? (uint32_t)tiles->specs.count - 1 : UINT32_MAX;
 }
 
-/* What the kernel wants of an operand's buffer, and when. */
-static void use_buffer(LowerBuffer *buffer, const KernelOperand *operand, uint32_t event) {
-    assert(buffer->bytes == operand->bytes);
-    assert(buffer->memory_class >= operand->memory_class);
-    buffer->alignment = MAX_OF(buffer->alignment, operand->alignment);
-    buffer->tail = MAX_OF(buffer->tail, operand->tail);
-    buffer->first_event = MIN_OF(buffer->first_event, event);
-    buffer->last_event = MAX_OF(buffer->last_event, event);
+bool lower_want_apart(Lowering *lowering, uint32_t a, uint32_t b, bool soft) {
+    a = root_of(lowering->result, a);
+    b = root_of(lowering->result, b);
+    if (a == b)
+        return true;
+    WantedPair wanted = {lowering->result->buffers.items[a].tile,
+                         {MIN_OF(a, b), MAX_OF(a, b), soft}};
+    return vec_push(&lowering->wanted, wanted);
 }
 
-static bool add_call(Lowering *lowering, uint32_t tile, const PlanCall *planned, uint32_t event) {
+/* What the kernel wants of an operand's buffer, and when. A tail counts from the buffer's end. */
+static void use_operand(TileGraph *tiles, LowerOperand operand, const KernelOperand *wanted,
+                        uint32_t event) {
+    LowerBuffer *buffer = &tiles->buffers.items[operand.buffer];
+    assert(operand.offset % wanted->alignment == 0);
+    assert(operand.offset + wanted->bytes <= buffer->bytes);
+    assert(buffer->memory_class >= wanted->memory_class);
+    buffer->alignment = MAX_OF(buffer->alignment, wanted->alignment);
+    uint32_t end = operand.offset + wanted->bytes + wanted->tail;
+    if (end > buffer->bytes)
+        buffer->tail = MAX_OF(buffer->tail, end - buffer->bytes);
+    lower_touch(tiles, operand.buffer, event);
+}
+
+bool lower_call(Lowering *lowering, const KernelSpec *spec, const LowerOperand operands[],
+                const int32_t scalars[], uint32_t event, LowerCall *call) {
     TileGraph *tiles = lowering->result;
-    LowerCall call = {.tile = tile, .spec = intern_spec(tiles, &planned->spec)};
-    if (call.spec == UINT32_MAX)
+    *call = (LowerCall){.tile = tiles->buffers.items[operands[0].buffer].tile,
+                        .spec = lower_spec(tiles, spec)};
+    if (call->spec == UINT32_MAX)
         return false;
+    KernelInterface interface;
+    kernel_interface(spec, &interface);
+    for (uint32_t i = 0; i < interface.operand_count; i++) {
+        call->operands[i] = operands[i];
+        use_operand(tiles, operands[i], &interface.operands[i], event);
+        for (uint32_t j = 0; j < i; j++)
+            if (interface.operands[i].apart >> j & 1 &&
+                !lower_want_apart(lowering, operands[j].buffer, operands[i].buffer, false))
+                return false;
+    }
+    for (uint32_t i = 0; i < interface.free_scalars; i++)
+        call->scalars[i] = scalars[i];
+    kernel_scalars(spec, call->scalars);
+    return true;
+}
+
+static bool add_planned_call(Lowering *lowering, uint32_t tile, const PlanCall *planned,
+                             uint32_t event) {
+    LowerOperand operands[KERNEL_MAX_OPERANDS] = {0};
     KernelInterface interface;
     kernel_interface(&planned->spec, &interface);
     for (uint32_t i = 0; i < interface.operand_count; i++) {
-        call.operands[i].buffer = find_buffer(tiles, tile, planned->values[i]);
-        assert(call.operands[i].buffer != NO_BUFFER);
-        use_buffer(&tiles->buffers.items[call.operands[i].buffer], &interface.operands[i], event);
+        operands[i].buffer = lower_find(lowering->result, tile, planned->operands[i].value);
+        operands[i].offset = planned->operands[i].offset;
+        assert(operands[i].buffer != LOWER_NONE);
     }
-    for (uint32_t i = 0; i < interface.scalar_count; i++)
-        call.scalars[i] = planned->scalars[i];
-    return vec_push(&tiles->calls, call);
+    LowerCall call;
+    return lower_call(lowering, &planned->spec, operands, planned->scalars, event, &call) &&
+           vec_push(&lowering->result->calls, call);
 }
 
-static bool add_step(Lowering *lowering, const PlanOperation *operation, uint32_t event) {
+static bool add_compute(Lowering *lowering, const PlanStep *planned) {
     TileGraph *tiles = lowering->result;
     LowerStep step = {.kind = STEP_COMPUTE,
-                      .operation = operation->op,
+                      .operation = planned->op,
                       .first_call = (uint32_t)tiles->calls.count,
-                      .predicted_cycles = operation->cycles};
+                      .first_copy = (uint32_t)tiles->copies.count,
+                      .predicted_cycles = planned->cycles};
+    uint32_t event = (uint32_t)tiles->steps.count + 1;
     for (uint32_t tile = 0; tile < tiles->tiles; tile++) {
-        PlanCall call;
-        if (plan_call(lowering->graph, lowering->plan, operation, tile, &call) &&
-            !add_call(lowering, tile, &call, event))
-            return false;
+        uint32_t count = plan_call_count(lowering->graph, lowering->plan, planned, tile);
+        for (uint32_t i = 0; i < count; i++) {
+            PlanCall call;
+            plan_call(lowering->graph, lowering->plan, planned, tile, i, &call);
+            if (!add_planned_call(lowering, tile, &call, event))
+                return false;
+        }
     }
     step.call_count = (uint32_t)tiles->calls.count - step.first_call;
     return vec_push(&tiles->steps, step);
 }
 
-/* Pairs that some kernel on the tile wants apart. Calls are by tile inside each step. */
-static bool add_pairs(TileGraph *tiles, uint32_t *cursor) {
+/* Moves of tile 0 alone: what they touch at least. Where local calls come first, sources may have
+ * done with them. */
+static bool touch_moves(Lowering *lowering, const PlanStep *planned, bool after_local) {
+    TileGraph *tiles = lowering->result;
+    uint32_t event = (uint32_t)tiles->steps.count + 1;
+    for (uint32_t i = 0; i < planned->move_count; i++) {
+        const PlanMove *move = &lowering->plan->moves[planned->first_move + i];
+        uint32_t source = lower_find(tiles, 0, move->source);
+        uint32_t target = lower_find(tiles, 0, move->target);
+        if (source != LOWER_NONE && !after_local)
+            lower_touch(tiles, source, event);
+        if (target != LOWER_NONE && planned->kind == PLAN_EXCHANGE)
+            lower_touch(tiles, target, event);
+    }
+    LowerStep step = {.kind = planned->kind == PLAN_LOCAL ? STEP_COMPUTE : STEP_EXCHANGE,
+                      .operation = planned->op,
+                      .first_call = (uint32_t)tiles->calls.count};
+    return vec_push(&tiles->steps, step);
+}
+
+static Status add_steps(Lowering *lowering) {
+    const Plan *plan = lowering->plan;
+    for (uint32_t i = 0; i < plan->step_count; i++) {
+        const PlanStep *step = &plan->steps[i];
+        bool moves = step->kind == PLAN_LOCAL || step->kind == PLAN_EXCHANGE;
+        Status status = STATUS_OK;
+        bool good = true;
+        if (!moves)
+            good = add_compute(lowering, step);
+        else if (lowering->first_only)
+            good = touch_moves(lowering, step, i > 0 && step[-1].kind == PLAN_LOCAL);
+        else if (step->kind == PLAN_EXCHANGE)
+            status = lower_exchange(lowering, NULL, step);
+        else
+            status = lower_exchange(lowering, step, &plan->steps[++i]);
+        if (!good)
+            status = lower_no_memory(lowering);
+        if (status)
+            return status;
+    }
+    return STATUS_OK;
+}
+
+/* ---- pairs */
+
+/* By tile, then by buffers; a hard pair before a soft one of the same buffers. */
+static int compare_wanted(const void *first, const void *second) {
+    const WantedPair *x = first, *y = second;
+    if (x->tile != y->tile)
+        return x->tile < y->tile ? -1 : 1;
+    if (x->pair.a != y->pair.a)
+        return x->pair.a < y->pair.a ? -1 : 1;
+    if (x->pair.b != y->pair.b)
+        return x->pair.b < y->pair.b ? -1 : 1;
+    return (int)x->pair.soft - (int)y->pair.soft;
+}
+
+static bool add_pairs(Lowering *lowering) {
+    TileGraph *tiles = lowering->result;
+    if (lowering->wanted.count > 1)
+        qsort(lowering->wanted.items, lowering->wanted.count, sizeof(WantedPair), compare_wanted);
+    size_t at = 0;
     for (uint32_t tile = 0; tile < tiles->tiles; tile++) {
-        for (uint32_t s = 0; s < tiles->steps.count; s++) {
-            const LowerStep *step = &tiles->steps.items[s];
-            const LowerCall *call = &tiles->calls.items[step->first_call + cursor[s]];
-            if (cursor[s] == step->call_count || call->tile != tile)
+        for (; at < lowering->wanted.count && lowering->wanted.items[at].tile == tile; at++) {
+            LowerPair pair = lowering->wanted.items[at].pair;
+            const LowerPair *last = tiles->pairs.count > tiles->tile_pair[tile]
+                                        ? &tiles->pairs.items[tiles->pairs.count - 1]
+                                        : NULL;
+            if (last && last->a == pair.a && last->b == pair.b)
                 continue;
-            cursor[s]++;
-            KernelInterface interface;
-            kernel_interface(&tiles->specs.items[call->spec], &interface);
-            for (uint32_t a = 0; a < interface.operand_count; a++)
-                for (uint32_t b = a + 1; b < interface.operand_count; b++)
-                    if (interface.operands[a].apart >> b & 1 &&
-                        !vec_push(&tiles->pairs, ((LowerPair){.a = call->operands[a].buffer,
-                                                              .b = call->operands[b].buffer})))
-                        return false;
+            if (!vec_push(&tiles->pairs, pair))
+                return false;
         }
         tiles->tile_pair[tile + 1] = (uint32_t)tiles->pairs.count;
     }
     return true;
 }
+
+/* ---- bindings */
 
 static bool add_binding(Lowering *lowering, const GraphOp *op, BindingKind kind, uint32_t value) {
     TileGraph *tiles = lowering->result;
@@ -149,8 +316,8 @@ static bool add_binding(Lowering *lowering, const GraphOp *op, BindingKind kind,
     for (uint32_t shard = 0; shard < format_shards(format); shard++)
         for (uint32_t copy = 0; copy < format->replicas; copy++) {
             uint32_t tile = format_tile_of_shard(format, shard, copy);
-            LowerSlice slice = {find_buffer(tiles, tile, value), shard, copy};
-            if (slice.buffer != NO_BUFFER && !vec_push(&tiles->slices, slice))
+            LowerSlice slice = {lower_find(tiles, tile, value), shard, copy};
+            if (slice.buffer != LOWER_NONE && !vec_push(&tiles->slices, slice))
                 return false;
         }
     binding.slice_count = (uint32_t)tiles->slices.count - binding.first_slice;
@@ -162,59 +329,75 @@ static bool add_bindings(Lowering *lowering) {
     for (int outputs = 0; outputs < 2; outputs++) {
         for (uint32_t i = 0; i < graph->ops.count; i++) {
             const GraphOp *op = &graph->ops.items[i];
-            if (op->kind == GRAPH_GEMM || (op->kind == GRAPH_OUTPUT) != (outputs == 1))
-                continue;
-            BindingKind kind = op->kind == GRAPH_INPUT       ? BINDING_INPUT
-                               : op->kind == GRAPH_PARAMETER ? BINDING_PARAMETER
-                                                             : BINDING_OUTPUT;
-            if (!add_binding(lowering, op, kind, graph_port_value(graph, i)))
+            BindingKind kind;
+            switch (op->kind) {
+            case GRAPH_INPUT: kind = BINDING_INPUT; break;
+            case GRAPH_PARAMETER: kind = BINDING_PARAMETER; break;
+            case GRAPH_OUTPUT: kind = BINDING_OUTPUT; break;
+            default: continue;
+            }
+            if ((kind == BINDING_OUTPUT) == (outputs == 1) &&
+                !add_binding(lowering, op, kind, graph_port_value(graph, i)))
                 return false;
         }
     }
     return true;
 }
 
-static bool add_values(Lowering *lowering) {
-    for (uint32_t value = 0; value < lowering->plan->value_count; value++) {
-        const GraphValue *info = &lowering->graph->values.items[value];
-        LowerValue entry = {info->name, value, info->shape, lowering->plan->values[value].format};
-        if (!vec_push(&lowering->result->values, entry))
-            return false;
-    }
-    return true;
-}
+/* ---- the whole */
 
-static bool lower_all(Lowering *lowering) {
+static Status lower_all(Lowering *lowering) {
     const Graph *graph = lowering->graph;
-    const Plan *plan = lowering->plan;
     TileGraph *tiles = lowering->result;
-    if (!add_values(lowering))
-        return false;
     for (uint32_t i = 0; i < graph->ops.count; i++)
         if (graph->ops.items[i].kind == GRAPH_OUTPUT)
             lowering->is_output[graph_port_value(graph, i)] = true;
-    for (uint32_t tile = 0; tile < tiles->tiles; tile++)
-        if (!add_buffers(lowering, tile))
-            return false;
-    for (uint32_t i = 0; i < plan->operation_count; i++)
-        if (!add_step(lowering, &plan->operations[i], i + 1))
-            return false;
-    uint32_t *cursor = mem_alloc(tiles->steps.count + 1, sizeof *cursor);
-    bool good = cursor && add_pairs(tiles, cursor) && add_bindings(lowering);
-    mem_free(cursor);
-    return good;
+    bool good = add_values(lowering);
+    for (uint32_t tile = 0; tile < tiles->tiles && good; tile++)
+        good = add_buffers(lowering, tile);
+    if (!good)
+        return lower_no_memory(lowering);
+    Status status = add_steps(lowering);
+    if (status)
+        return status;
+    good = add_pairs(lowering) && (lowering->first_only || add_bindings(lowering));
+    return good ? STATUS_OK : lower_no_memory(lowering);
+}
+
+static Status lower(const Graph *graph, const Plan *plan, bool first_only, TileGraph *result,
+                    Diag *diag) {
+    uint32_t count = first_only ? 1 : plan->tiles, exchanges = 0;
+    for (uint32_t i = 0; i < plan->step_count; i++)
+        exchanges += plan->steps[i].kind == PLAN_EXCHANGE;
+    *result = (TileGraph){.tiles = count,
+                          .tile_buffer = mem_alloc((size_t)count + 1, sizeof(uint32_t)),
+                          .tile_pair = mem_alloc((size_t)count + 1, sizeof(uint32_t)),
+                          .exchanges = exchanges,
+                          .row_buffer = mem_alloc((size_t)count * exchanges + 1, sizeof(uint32_t)),
+                          .end_event = plan->step_count + 1};
+    Lowering lowering = {.graph = graph,
+                         .plan = plan,
+                         .result = result,
+                         .first_only = first_only,
+                         .row_tiles = (uint32_t)align_up(plan_tiles_used(plan), TILES_OF_A_PAIR),
+                         .is_output = mem_alloc(graph->values.count, sizeof(bool)),
+                         .diag = diag};
+    Status status =
+        result->tile_buffer && result->tile_pair && result->row_buffer && lowering.is_output
+            ? lower_all(&lowering)
+            : lower_no_memory(&lowering);
+    mem_free(lowering.is_output);
+    vec_free(&lowering.local);
+    vec_free(&lowering.wanted);
+    return status;
 }
 
 Status lower_plan(const Graph *graph, const Plan *plan, TileGraph *result, Diag *diag) {
-    *result = (TileGraph){.tiles = plan->tiles,
-                          .tile_buffer = mem_alloc(plan->tiles + 1, sizeof(uint32_t)),
-                          .tile_pair = mem_alloc(plan->tiles + 1, sizeof(uint32_t)),
-                          .end_event = plan->operation_count + 1};
-    Lowering lowering = {graph, plan, result, mem_alloc(graph->values.count, sizeof(bool))};
-    bool good =
-        result->tile_buffer && result->tile_pair && lowering.is_output && lower_all(&lowering);
-    mem_free(lowering.is_output);
-    return good ? STATUS_OK : no_memory(diag);
+    return lower(graph, plan, false, result, diag);
+}
+
+Status lower_first_tile(const Graph *graph, const Plan *plan, TileGraph *result, Diag *diag) {
+    return lower(graph, plan, true, result, diag);
 }
 
 void tile_graph_free(TileGraph *tiles) {
@@ -231,12 +414,14 @@ void tile_graph_free(TileGraph *tiles) {
     vec_free(&tiles->steps);
     vec_free(&tiles->slices);
     vec_free(&tiles->bindings);
+    arena_free(&tiles->arena);
     *tiles = (TileGraph){0};
 }
 
 uint64_t tile_graph_bytes(const TileGraph *tiles) {
     uint64_t bytes = 0;
     for (size_t i = 0; i < tiles->buffers.count; i++)
-        bytes += tiles->buffers.items[i].bytes;
+        if (tiles->buffers.items[i].role != BUFFER_ROWS && !tiles->buffers.items[i].is_piece)
+            bytes += tiles->buffers.items[i].bytes;
     return bytes;
 }

@@ -33,7 +33,7 @@ typedef enum BufferRole {
 /* A stored value: a graph value or partial results, in one format. The plan's numbers; the first
  * ones are the graph's own values, where they are produced or written by the host. */
 typedef struct LowerValue {
-    const char *name; /* of the graph value, or of what is made of it; lives as long as the plan */
+    const char *name;     /* plan_value_name; that of a home is the graph's */
     uint32_t graph_value; /* what it holds, or the sum that it is part of */
     Shape shape;
     Format format;
@@ -49,6 +49,8 @@ typedef struct LowerBuffer {
     MemoryClass memory_class;
     BufferRole role;
     uint32_t first_event, last_event; /* inclusive */
+    bool is_piece;                    /* lies inside another buffer of the tile: */
+    uint32_t whole, offset;           /* which, and where; it is no piece itself */
 } LowerBuffer;
 
 /* Two buffers of one tile that may not share an effective memory element. A soft pair only runs
@@ -74,7 +76,8 @@ typedef struct LowerCall {
 /* `words` 32-bit words from one buffer to the same number of bytes in others: one send, received by
  * all destinations. Offsets are multiples of 4. A tile occurs once among the destinations; the
  * source's own tile may be one of several (a loopback), never the only one. Copies of one step
- * neither read nor overwrite what another one writes. */
+ * neither read nor overwrite what another one writes, nor what fills and local copies before them
+ * write but for padding. */
 typedef struct LowerCopy {
     LowerOperand source;
     uint32_t words;
@@ -127,13 +130,25 @@ typedef struct TileGraph {
     VEC(LowerSlice) slices;
     VEC(LowerBinding) bindings; /* inputs and parameters in graph order, then outputs */
     uint32_t end_event;
+    Arena arena; /* other names */
 } TileGraph;
 
-/* Expands. `graph` and `plan` must outlive the result, which wants tile_graph_free in any case. */
+/* Expands. `graph` and `plan` must outlive the result, which wants tile_graph_free in any case.
+ * Tiles get a buffer for their row in every exchange step, of estimated size. ERR_LOWER_PIECE:
+ * a move would have to carry pieces that are no whole number of words. */
 Status lower_plan(const Graph *graph, const Plan *plan, TileGraph *result, Diag *diag);
+/* Tile 0 alone, which has the largest shard of every value: its buffers and calls, no copies, and
+ * rows of the least size. What has no placement here has none in the whole. */
+Status lower_first_tile(const Graph *graph, const Plan *plan, TileGraph *result, Diag *diag);
 void tile_graph_free(TileGraph *tiles);
 
-/* Bytes of all buffers, tails not counted. */
+/* Buffer of a tile's row in an exchange step; tiles behind the last one that stores something have
+ * none. */
+static inline uint32_t tile_graph_row(const TileGraph *tiles, uint32_t exchange, uint32_t tile) {
+    return tiles->row_buffer[exchange * tiles->tiles + tile];
+}
+
+/* Bytes of all buffers but rows and pieces of others, tails not counted. */
 uint64_t tile_graph_bytes(const TileGraph *tiles);
 
 /* Text form: steps, specs, bindings, then buffers, pairs and calls of each tile. */

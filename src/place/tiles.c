@@ -46,16 +46,18 @@ static bool fill_tile(Tiles *tiles, uint32_t tile, const PlaceSpace *space, Plac
     uint32_t pair = graph->tile_pair[tile], pair_end = graph->tile_pair[tile + 1];
     for (uint32_t i = first; i < end; i++) {
         const LowerBuffer *buffer = &graph->buffers.items[i];
-        tiles->buffers[i] = (PlaceBuffer){.name = buffer_name(tiles, buffer),
-                                          .bytes = buffer->bytes,
-                                          .tail = buffer->tail,
-                                          .align = buffer->alignment,
-                                          .memory_class = buffer->memory_class,
-                                          .first = buffer->first_event,
-                                          .last = buffer->last_event,
-                                          .members = 1,
-                                          .code = buffer->role == BUFFER_ROWS,
-                                          .alias_of = PLACE_ROOT};
+        tiles->buffers[i] =
+            (PlaceBuffer){.name = buffer_name(tiles, buffer),
+                          .bytes = buffer->bytes,
+                          .tail = buffer->tail,
+                          .align = buffer->alignment,
+                          .memory_class = buffer->memory_class,
+                          .first = buffer->first_event,
+                          .last = buffer->last_event,
+                          .members = 1,
+                          .code = buffer->role == BUFFER_ROWS,
+                          .alias_of = buffer->is_piece ? buffer->whole - first : PLACE_ROOT,
+                          .alias_offset = buffer->offset};
         if (!tiles->buffers[i].name)
             return false;
     }

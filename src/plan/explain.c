@@ -11,54 +11,96 @@ static const char *kind_name(const GemmChoice *choice) {
     return names[choice->swapped][choice->weights];
 }
 
-static void explain_part(const PlanGemm *gemm, const PlanCandidate *chosen, FILE *out) {
+static void explain_part(const PlanGemm *gemm, const PlanCandidate *chosen, uint64_t cycles,
+                         FILE *out) {
     const GemmChoice *choice = &chosen->gemm;
-    GemmExtents whole = gemm_extents(gemm, choice->swapped);
-    uint64_t rows = div_up(whole.rows, choice->rows),
-             groups = div_up(whole.groups, choice->columns);
+    GemmExtents whole = gemm_extents(gemm, choice->swapped), part = gemm_part(gemm, choice);
     uint32_t width = precision_group((Precision){.kind = gemm->precision});
     fprintf(out,
-            "  largest part: %" PRIu64 " rows x %" PRIu64
-            " groups of 16 columns x %u panels of %u; "
-            "smallest: %u x %u\n",
-            rows, groups, whole.panels, width, whole.rows / choice->rows,
-            whole.groups / choice->columns);
-    double tiles = (double)choice->rows * choice->columns;
+            "  largest part: %u rows x %u groups of 16 columns x %u panels of %u; "
+            "smallest: %u x %u x %u\n",
+            part.rows, part.groups, part.panels, width, whole.rows / choice->rows,
+            whole.groups / choice->columns, whole.panels / choice->inner);
+    double tiles = candidate_tiles(chosen);
     double useful = (double)gemm->rows * gemm->inner * gemm->columns / (4.0 * width) / tiles;
-    double streamed = 4.0 * (double)(rows * groups * whole.panels), all = (double)chosen->cycles;
+    double streamed = 4.0 * (double)part.rows * part.groups * part.panels, all = (double)cycles;
     fprintf(out,
-            "  of the %.0f cycles, %.1f %% multiply logical values, %.1f %% padding or what other "
-            "tiles have less,\n  %.1f %% load coefficients, fill pipelines and launch workers\n",
+            "  of the product's %.0f cycles, %.1f %% multiply logical values, %.1f %% padding or "
+            "what other tiles have less,\n  %.1f %% load coefficients, fill pipelines and launch "
+            "workers\n",
             all, 100 * useful / all, 100 * (streamed - useful) / all, 100 * (all - streamed) / all);
 }
 
-static void explain_values(const PlanSearch *search, const PlanGemm *gemm,
-                           const PlanCandidate *chosen, FILE *out) {
-    Format formats[3];
-    gemm_formats(search->graph, gemm, &chosen->gemm, formats);
-    const uint32_t values[] = {gemm->left, gemm->right, gemm->result};
-    for (int i = 0; i < 3; i++) {
-        const GraphValue *value = &search->graph->values.items[values[i]];
-        char *format = format_print(&formats[i]);
+static void explain_values(const Graph *graph, const Plan *plan, FILE *out) {
+    for (uint32_t i = 0; i < plan->value_count; i++) {
+        const PlanValue *value = &plan->values[i];
+        char *name = plan_value_name(graph, plan, i), *format = format_print(&value->format);
         fprintf(out,
                 "  %%%s: %u %s, %" PRIu64 " bytes in all, %" PRIu64
-                " on the fullest tile\n    %s\n",
-                value->name, formats[i].replicas, formats[i].replicas == 1 ? "copy" : "copies",
-                format_total_bytes(&formats[i], &value->shape),
-                format_widest_bytes(&formats[i], &value->shape), format ? format : "");
+                " on the fullest tile%s\n    %s\n",
+                name ? name : "", value->format.replicas,
+                value->format.replicas == 1 ? "copy" : "copies", value->total_bytes,
+                value->widest_bytes, value->inside_of == PLAN_NONE ? "" : ", inside its partials",
+                format ? format : "");
+        mem_free(name);
         mem_free(format);
+    }
+}
+
+/* Why a move or a cast exists. */
+static const char *reason(const Plan *plan, const PlanStep *step) {
+    switch (step->kind) {
+    case PLAN_LOCAL: return "what its next move leaves on a tile, and padding";
+    case PLAN_GEMM: return "the product";
+    case PLAN_REDUCE: return "the inner dimension is cut";
+    case PLAN_CAST:
+        return plan->values[step->target].kind == PLAN_MOVED ||
+                       plan->values[step->sources[0]].kind == PLAN_HOME
+                   ? "the operand is wanted in FP8; cast on the tiles that hold it"
+                   : "the operand is wanted in FP8; cast where it is used";
+    case PLAN_EXCHANGE: break;
+    }
+    return plan->values[plan->moves[step->first_move].source].kind == PLAN_PARTIALS
+               ? "each owner of a piece gets it from the other inner parts"
+               : "these values do not lie where they are used";
+}
+
+static void explain_steps(const Graph *graph, const Plan *plan, FILE *out) {
+    static const char *const names[] = {[PLAN_LOCAL] = "local copies",
+                                        [PLAN_EXCHANGE] = "exchange",
+                                        [PLAN_CAST] = "cast",
+                                        [PLAN_GEMM] = "gemm",
+                                        [PLAN_REDUCE] = "sum"};
+    for (uint32_t i = 0; i < plan->step_count; i++) {
+        const PlanStep *step = &plan->steps[i];
+        fprintf(out, "  step %u: %s, %" PRIu64 " cycles: %s", i, names[step->kind], step->cycles,
+                reason(plan, step));
+        for (uint32_t m = 0; m < step->move_count; m++) {
+            char *name = plan_value_name(graph, plan, plan->moves[step->first_move + m].target);
+            fprintf(out, "%s%%%s", m == 0 ? " (" : ", ", name ? name : "");
+            mem_free(name);
+        }
+        fprintf(out, "%s\n", step->move_count ? ")" : "");
     }
 }
 
 static void explain_alternative(const PlanCandidate *chosen, const PlanCandidate *other,
                                 FILE *out) {
-    fprintf(out, "    %4u x %-4u %-28s %8" PRIu64 " cycles (%+.1f %%), %" PRIu64 " bytes a tile\n",
-            other->gemm.rows, other->gemm.columns, kind_name(&other->gemm), other->cycles,
+    const GemmChoice *gemm = &other->gemm;
+    fprintf(out,
+            "    %4u x %-4u x %-3u %-28s %8" PRIu64 " cycles (%+.1f %%), %" PRIu64 " bytes a tile",
+            gemm->rows, gemm->columns, gemm->inner, kind_name(gemm), other->cycles,
             100 * ((double)other->cycles / (double)chosen->cycles - 1), other->tile_bytes);
+    if (gemm->inner > 1)
+        fprintf(out, ", owners %u x %u", gemm->owner_rows, gemm->owner_columns);
+    fprintf(out, "%s\n", gemm->operands[0].early || gemm->operands[1].early ? ", cast early" : "");
 }
 
-static bool same_kind(const PlanCandidate *a, const PlanCandidate *b) {
-    return a->gemm.swapped == b->gemm.swapped && a->gemm.weights == b->gemm.weights;
+/* What makes two candidates be of one kind: orientation, weights, cut inner dimension, cast. */
+static uint32_t kind_of(const GemmChoice *choice) {
+    bool early = choice->operands[0].early || choice->operands[1].early;
+    return (uint32_t)choice->swapped | (uint32_t)choice->weights << 1 |
+           (uint32_t)(choice->inner > 1) << 2 | (uint32_t)early << 3;
 }
 
 /* Up to `limit` candidates from `first` on that are, or are not, of the chosen one's kind; of other
@@ -66,34 +108,49 @@ static bool same_kind(const PlanCandidate *a, const PlanCandidate *b) {
 static void explain_others(const PlanSearch *search, size_t chosen, bool same, int limit,
                            FILE *out) {
     const PlanCandidate *all = search->candidates;
-    bool shown[2][2] = {{false}};
+    bool shown[16] = {false};
+    uint32_t own = kind_of(&all[chosen].gemm);
     for (size_t i = chosen + 1; i < search->count && limit > 0; i++) {
-        bool *seen = &shown[all[i].gemm.swapped][all[i].gemm.weights];
-        if (same_kind(&all[i], &all[chosen]) != same || (!same && *seen))
+        uint32_t kind = kind_of(&all[i].gemm);
+        if ((kind == own) != same || (!same && shown[kind]))
             continue;
-        *seen = true;
+        shown[kind] = true;
         explain_alternative(&all[chosen], &all[i], out);
         limit--;
     }
 }
 
-void plan_explain(const PlanSearch *search, size_t chosen, FILE *out) {
-    PlanGemm gemm;
-    if (gemm_find(search->graph, &gemm, NULL) != STATUS_OK)
-        return;
+static void explain_gemm(const PlanSearch *search, const PlanGemm *gemm, const Plan *plan,
+                         size_t chosen, FILE *out) {
     const PlanCandidate *best = &search->candidates[chosen];
     fprintf(out, "%%%s: [%u,%u] x [%u,%u] on at most %u tiles\n",
-            search->graph->values.items[gemm.result].name, gemm.rows, gemm.inner, gemm.inner,
-            gemm.columns, search->options.tiles);
-    fprintf(out, "  chosen: grid %u x %u, %s: %" PRIu64 " cycles on %u tiles\n", best->gemm.rows,
-            best->gemm.columns, kind_name(&best->gemm), best->cycles,
-            best->gemm.rows * best->gemm.columns);
-    fprintf(out, "  %s %" PRIu64 " grids; %zu cheaper ones found no placement\n",
+            search->graph->values.items[gemm->result].name, gemm->rows, gemm->inner, gemm->inner,
+            gemm->columns, search->options.tiles);
+    fprintf(out, "  chosen: grid %u x %u x %u, %s: %" PRIu64 " cycles on %u tiles\n",
+            best->gemm.rows, best->gemm.columns, best->gemm.inner, kind_name(&best->gemm),
+            best->cycles, candidate_tiles(best));
+    fprintf(out, "  %s %" PRIu64 " choices; %zu cheaper ones found no placement\n",
             search->options.force_count ? "forced, from" : "the cheapest of", search->grids,
             chosen);
-    explain_part(&gemm, best, out);
-    explain_values(search, &gemm, best, out);
-    fprintf(out, "  next best grids of this kind, and the best of the other kinds:\n");
-    explain_others(search, chosen, true, 3, out);
-    explain_others(search, chosen, false, 3, out);
+    for (uint32_t i = 0; i < plan->step_count; i++)
+        if (plan->steps[i].kind == PLAN_GEMM)
+            explain_part(gemm, best, plan->steps[i].cycles, out);
+}
+
+void plan_explain(const PlanSearch *search, size_t chosen, FILE *out) {
+    PlanTask task;
+    Plan plan;
+    if (task_find(search->graph, &search->options, &task, NULL) != STATUS_OK ||
+        plan_build(search, &search->candidates[chosen], &plan, NULL) != STATUS_OK)
+        return;
+    if (task.is_gemm)
+        explain_gemm(search, &task.gemm, &plan, chosen, out);
+    explain_steps(search->graph, &plan, out);
+    explain_values(search->graph, &plan, out);
+    if (task.is_gemm) {
+        fprintf(out, "  next best grids of this kind, and the best of the other kinds:\n");
+        explain_others(search, chosen, true, 3, out);
+        explain_others(search, chosen, false, 5, out);
+    }
+    plan_free(&plan);
 }

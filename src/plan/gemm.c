@@ -1,12 +1,9 @@
+/* One GEMM: what the graph says, and the formats that a choice gives its values. */
 #include "plan/gemm.h"
 
 #include "chip/chip.h"
-#include "kernel/step.h"
 
 #include <assert.h>
-
-/* Cycle modulo 6 at which a tile issues the first instruction of its first step. */
-enum { FIRST_STEP_START = 0 };
 
 static Status refuse(const Graph *graph, uint32_t op, Diag *diag, const char *why) {
     DiagPlace place = {.tile = -1, .file = graph->file, .line = graph->ops.items[op].line};
@@ -26,14 +23,47 @@ static Status check_gemm(const Graph *graph, uint32_t op, Diag *diag) {
     return STATUS_OK;
 }
 
+static GemmOperand find_operand(const Graph *graph, uint32_t value, uint32_t inner_axis) {
+    GemmOperand operand = {
+        .value = value, .source = value, .cast = GRAPH_NONE, .inner_axis = inner_axis};
+    uint32_t op = graph->values.items[value].op;
+    if (graph->ops.items[op].kind == GRAPH_CAST) {
+        operand.cast = op;
+        operand.source = graph->ops.items[op].operands[0];
+        op = graph->values.items[operand.source].op;
+    }
+    operand.parameter = graph->ops.items[op].kind == GRAPH_PARAMETER;
+    return operand;
+}
+
+/* Every value is the result, an operand, or what an operand is cast from; nothing is shared. */
+static Status check_values(const Graph *graph, const PlanGemm *gemm, Diag *diag) {
+    const GemmOperand *left = &gemm->operands[0], *right = &gemm->operands[1];
+    if (left->source == right->source)
+        return refuse(graph, gemm->op, diag,
+                      "a GEMM whose operands come from one value cannot be planned yet");
+    for (uint32_t i = 0; i < graph->values.count; i++)
+        if (i != left->value && i != left->source && i != right->value && i != right->source &&
+            i != gemm->result)
+            return refuse(graph, graph->values.items[i].op, diag,
+                          "a value that is no operand of the GEMM cannot be planned yet");
+    for (uint32_t i = 0; i < graph->ops.count; i++) {
+        const GraphOp *op = &graph->ops.items[i];
+        if (op->kind == GRAPH_OUTPUT && op->operands[0] != gemm->result &&
+            (op->operands[0] != left->source || left->cast != GRAPH_NONE) &&
+            (op->operands[0] != right->source || right->cast != GRAPH_NONE))
+            return refuse(graph, i, diag, "a cast value cannot be an output as well yet");
+    }
+    return STATUS_OK;
+}
+
 Status gemm_find(const Graph *graph, PlanGemm *gemm, Diag *diag) {
     uint32_t found = GRAPH_NONE;
     for (uint32_t i = 0; i < graph->ops.count; i++) {
         if (graph->ops.items[i].kind != GRAPH_GEMM)
             continue;
         if (found != GRAPH_NONE)
-            return refuse(graph, i, diag,
-                          "a graph of more than one operation cannot be planned yet");
+            return refuse(graph, i, diag, "a graph of more than one GEMM cannot be planned yet");
         found = i;
     }
     if (found == GRAPH_NONE)
@@ -42,25 +72,20 @@ Status gemm_find(const Graph *graph, PlanGemm *gemm, Diag *diag) {
     if (status)
         return status;
     const GraphOp *op = &graph->ops.items[found];
-    for (uint32_t i = 0; i < graph->values.count; i++)
-        if (i != op->operands[0] && i != op->operands[1] && i != op->result)
-            return refuse(graph, graph->values.items[i].op, diag,
-                          "a value that is no operand of the GEMM cannot be planned yet");
     GraphGemm extents = graph_gemm(graph, found);
     Precision left = graph->values.items[op->operands[0]].precision;
     Precision right = graph->values.items[op->operands[1]].precision;
-    *gemm = (PlanGemm){.op = found,
-                       .left = op->operands[0],
-                       .right = op->operands[1],
-                       .result = op->result,
-                       .rows = extents.rows,
-                       .inner = extents.inner,
-                       .columns = extents.columns,
-                       .precision = left.kind,
-                       .scale = left.scale_exponent + right.scale_exponent,
-                       .transpose_left = op->transpose_left,
-                       .transpose_right = op->transpose_right};
-    return STATUS_OK;
+    *gemm =
+        (PlanGemm){.op = found,
+                   .result = op->result,
+                   .operands = {find_operand(graph, op->operands[0], op->transpose_left ? 0 : 1),
+                                find_operand(graph, op->operands[1], op->transpose_right ? 1 : 0)},
+                   .rows = extents.rows,
+                   .inner = extents.inner,
+                   .columns = extents.columns,
+                   .precision = left.kind,
+                   .scale = left.scale_exponent + right.scale_exponent};
+    return check_values(graph, gemm, diag);
 }
 
 GemmExtents gemm_extents(const PlanGemm *gemm, bool swapped) {
@@ -69,6 +94,36 @@ GemmExtents gemm_extents(const PlanGemm *gemm, bool swapped) {
     return (GemmExtents){.rows = swapped ? gemm->columns : gemm->rows,
                          .groups = (uint32_t)div_up(columns, COEFFICIENT_COLUMNS),
                          .panels = (uint32_t)div_up(gemm->inner, group)};
+}
+
+GemmExtents gemm_part(const PlanGemm *gemm, const GemmChoice *choice) {
+    GemmExtents whole = gemm_extents(gemm, choice->swapped);
+    return (GemmExtents){.rows = (uint32_t)div_up(whole.rows, choice->rows),
+                         .groups = (uint32_t)div_up(whole.groups, choice->columns),
+                         .panels = (uint32_t)div_up(whole.panels, choice->inner)};
+}
+
+uint32_t gemm_users(const GemmChoice *choice, int role) {
+    return role == ROLE_LEFT ? choice->columns : choice->rows;
+}
+
+static int role_of(const GemmChoice *choice, int i) {
+    return choice->swapped ? 1 - i : i;
+}
+
+bool gemm_moves(const PlanGemm *gemm, const GemmChoice *choice, int i) {
+    return gemm->operands[i].device ||
+           choice->operands[i].copies < gemm_users(choice, role_of(choice, i));
+}
+
+GemmExtents gemm_owner_block(const PlanGemm *gemm, const GemmChoice *choice) {
+    GemmExtents part = gemm_part(gemm, choice);
+    return (GemmExtents){.rows = (uint32_t)div_up(part.rows, choice->owner_rows),
+                         .groups = (uint32_t)div_up(part.groups, choice->owner_columns)};
+}
+
+bool gemm_contiguous_owners(const PlanGemm *gemm, const GemmChoice *choice) {
+    return choice->owner_rows == 1 || gemm_owner_block(gemm, choice).groups == 1;
 }
 
 KernelSpec gemm_spec(const PlanGemm *gemm, const GemmChoice *choice, GemmExtents part) {
@@ -80,168 +135,199 @@ KernelSpec gemm_spec(const PlanGemm *gemm, const GemmChoice *choice, GemmExtents
                                  .groups = part.groups}};
 }
 
-/* A matrix cut along `cut` and whole along the other axis, both axes in their order. */
-static void cut_matrix(Format *format, AxisTiling first, AxisTiling second) {
-    format->axis_count = 2;
-    format->axes[first.axis] = first;
-    format->axes[second.axis] = second;
+/* ---- formats */
+
+static uint32_t row_stride(const GemmChoice *choice) {
+    return choice->rows_fast ? 1 : choice->columns;
+}
+static uint32_t column_stride(const GemmChoice *choice) {
+    return choice->rows_fast ? choice->rows : 1;
+}
+static uint32_t inner_stride(const GemmChoice *choice) {
+    return choice->rows * choice->columns;
 }
 
-void gemm_formats(const Graph *graph, const PlanGemm *gemm, const GemmChoice *choice,
-                  Format formats[3]) {
-    uint32_t tiles = choice->rows * choice->columns;
-    uint32_t group = precision_group((Precision){.kind = gemm->precision});
-    bool swapped = choice->swapped;
-    /* Of the operand that is physically left or right: its inner axis in the graph's shape. */
-    uint32_t left_inner = gemm->transpose_left ? 0 : 1, right_inner = gemm->transpose_right ? 1 : 0;
-    uint32_t rows_inner = swapped ? right_inner : left_inner;
-    uint32_t columns_inner = swapped ? left_inner : right_inner;
-
-    Format *rows = &formats[swapped ? 1 : 0], *columns = &formats[swapped ? 0 : 1];
-    *rows = (Format){.precision = graph->values.items[swapped ? gemm->right : gemm->left].precision,
-                     .order = {.kind = rows_inner == 1 ? ORDER_LEFT : ORDER_TRANSPOSED_LEFT},
-                     .memory_class = MEMORY_STANDARD,
-                     .tile_count = tiles,
-                     .replicas = choice->columns};
-    cut_matrix(rows, axis_tiling(1 - rows_inner, choice->rows, 1, choice->columns),
-               axis_tiling(rows_inner, 1, group, 1));
-    *columns =
-        (Format){.precision = graph->values.items[swapped ? gemm->left : gemm->right].precision,
-                 .order = {.kind = columns_inner == 0 ? ORDER_RIGHT : ORDER_TRANSPOSED_RIGHT},
-                 .memory_class = choice->weights,
-                 .tile_count = tiles,
-                 .replicas = choice->rows};
-    cut_matrix(columns, axis_tiling(1 - columns_inner, choice->columns, COEFFICIENT_COLUMNS, 1),
-               axis_tiling(columns_inner, 1, group, 1));
-    formats[2] = (Format){.precision = graph->values.items[gemm->result].precision,
-                          .order = {.kind = swapped ? ORDER_TRANSPOSED_LEFT : ORDER_LEFT},
-                          .memory_class = MEMORY_INTERLEAVED,
-                          .tile_count = tiles,
-                          .replicas = 1};
-    uint32_t rows_axis = swapped ? 1 : 0;
-    cut_matrix(&formats[2], axis_tiling(rows_axis, choice->rows, 1, choice->columns),
-               axis_tiling(1 - rows_axis, choice->columns, COEFFICIENT_COLUMNS, 1));
+/* Strides of digits with one value do not matter; they are 1. */
+static AxisTiling tiling_of(uint32_t axis, uint32_t parts, uint32_t block, uint32_t stride) {
+    return axis_tiling(axis, parts, block, parts > 1 ? stride : 1);
 }
 
-uint64_t gemm_part_cycles(const PlanGemm *gemm, const GemmChoice *choice, GemmExtents part) {
-    KernelSpec spec = gemm_spec(gemm, choice, part);
-    if (kernel_check(&spec, NULL) != STATUS_OK)
-        return 0;
-    return kernel_step_cycles(&spec, &gemm->scale, FIRST_STEP_START);
+static void split(AxisTiling *tiling, uint32_t parts, uint32_t stride) {
+    if (parts > 1)
+        *tiling = axis_split(*tiling, parts, stride);
 }
 
-/* A tile with one row more is not always the slower one (six workers share the rows), so both row
- * counts are priced; a tile with a column group more always is. */
-uint64_t gemm_cycles(const PlanGemm *gemm, const GemmChoice *choice) {
-    GemmExtents whole = gemm_extents(gemm, choice->swapped);
-    GemmExtents part = {.rows = (uint32_t)div_up(whole.rows, choice->rows),
-                        .groups = (uint32_t)div_up(whole.groups, choice->columns),
-                        .panels = whole.panels};
-    uint64_t cycles = gemm_part_cycles(gemm, choice, part);
-    if (cycles == 0 || whole.rows % choice->rows == 0)
-        return cycles;
-    part.rows--;
-    return MAX_OF(cycles, gemm_part_cycles(gemm, choice, part));
+static AxisTiling rows_tiling(const GemmChoice *choice, uint32_t axis) {
+    return tiling_of(axis, choice->rows, 1, row_stride(choice));
 }
 
-enum { ROW_BYTES = 32, PANEL_BYTES = 32 * COEFFICIENT_COLUMNS }; /* in every precision */
-
-GemmBytes gemm_bytes(const PlanGemm *gemm, const GemmChoice *choice) {
-    GemmExtents whole = gemm_extents(gemm, choice->swapped);
-    uint64_t panels = whole.panels, rows = div_up(whole.rows, choice->rows),
-             groups = div_up(whole.groups, choice->columns);
-    uint64_t left = rows * panels * ROW_BYTES, right = groups * panels * PANEL_BYTES,
-             output = rows * groups * ROW_BYTES;
-    return (GemmBytes){
-        .tile = left + right + output,
-        .interleaved = output + (choice->weights == MEMORY_INTERLEAVED ? right : 0),
-        .total = whole.rows * panels * ROW_BYTES * choice->columns +
-                 whole.groups * panels * PANEL_BYTES * choice->rows +
-                 (uint64_t)whole.rows * whole.groups * ROW_BYTES,
-    };
+static AxisTiling columns_tiling(const GemmChoice *choice, uint32_t axis) {
+    return tiling_of(axis, choice->columns, COEFFICIENT_COLUMNS, column_stride(choice));
 }
 
-static Status refuse_grid(Diag *diag, const char *what, uint32_t parts, uint32_t most) {
-    return diag_error(diag, ERR_PLAN_GRID, DIAG_NOWHERE, "%u parts of %s, which allow 1 to %u",
-                      parts, what, most);
+/* An operand in the order of its use, on all tiles that use it, in any precision. Parts of the
+ * inner axis end where panels of the GEMM's precision do. */
+static Format operand_format(const PlanGemm *gemm, const GemmChoice *choice, int i,
+                             Precision precision, MemoryClass memory_class) {
+    uint32_t inner = gemm->operands[i].inner_axis, outer = 1 - inner;
+    int role = role_of(choice, i);
+    OrderKind order = role == ROLE_LEFT ? ORDER_LEFT : ORDER_TRANSPOSED_RIGHT;
+    if (inner == 0)
+        order = role == ROLE_LEFT ? ORDER_TRANSPOSED_LEFT : ORDER_RIGHT;
+    Format format = {.precision = precision,
+                     .order = {.kind = order},
+                     .memory_class = memory_class,
+                     .tile_count = choice->rows * choice->columns * choice->inner,
+                     .replicas = gemm_users(choice, role),
+                     .axis_count = 2};
+    format.axes[outer] =
+        role == ROLE_LEFT ? rows_tiling(choice, outer) : columns_tiling(choice, outer);
+    format.axes[inner] =
+        tiling_of(inner, choice->inner, precision_group((Precision){.kind = gemm->precision}),
+                  inner_stride(choice));
+    format.axes[inner].padding = precision_group(precision);
+    return format;
 }
 
-Status gemm_check_choice(const PlanGemm *gemm, const GemmChoice *choice, uint32_t tiles,
-                         Diag *diag) {
-    if (tiles < 1 || tiles > CHIP_TILES)
-        return diag_error(diag, ERR_PLAN_TILES, DIAG_NOWHERE, "%u tiles; the chip has 1 to %d",
-                          tiles, CHIP_TILES);
-    GemmExtents whole = gemm_extents(gemm, choice->swapped);
-    if (choice->inner != 1)
-        return refuse_grid(diag, "the inner dimension", choice->inner, 1);
-    if (choice->rows < 1 || choice->rows > whole.rows)
-        return refuse_grid(diag, "the rows", choice->rows, whole.rows);
-    if (choice->columns < 1 || choice->columns > whole.groups)
-        return refuse_grid(diag, "the groups of 16 columns", choice->columns, whole.groups);
-    if ((uint64_t)choice->rows * choice->columns > tiles)
-        return diag_error(diag, ERR_PLAN_GRID, DIAG_NOWHERE,
-                          "a grid of %u x %u does not fit on %u tiles", choice->rows,
-                          choice->columns, tiles);
-    return STATUS_OK;
+Format gemm_use_format(const Graph *graph, const PlanGemm *gemm, const GemmChoice *choice, int i) {
+    MemoryClass memory_class = role_of(choice, i) == ROLE_RIGHT ? choice->weights : MEMORY_STANDARD;
+    Precision precision = graph->values.items[gemm->operands[i].value].precision;
+    return operand_format(gemm, choice, i, precision, memory_class);
 }
 
-static void set_value(const Graph *graph, uint32_t value, const Format *format, Plan *plan) {
-    const Shape *shape = &graph->values.items[value].shape;
-    assert(format_check(format, shape, NULL) == STATUS_OK);
-    plan->values[value] = (PlanValue){.format = *format,
-                                      .total_bytes = format_total_bytes(format, shape),
-                                      .widest_bytes = format_widest_bytes(format, shape)};
+static MemoryClass cast_source_class(const GemmChoice *choice, int i) {
+    return choice->operands[i].fast ? MEMORY_INTERLEAVED : MEMORY_STANDARD;
 }
 
-Status gemm_plan(const Graph *graph, const PlanGemm *gemm, const GemmChoice *choice, uint32_t tiles,
-                 Plan *plan, Diag *diag) {
-    *plan = (Plan){.tiles = tiles,
-                   .value_count = (uint32_t)graph->values.count,
-                   .values = mem_alloc(graph->values.count, sizeof(PlanValue)),
-                   .operation_count = 1,
-                   .operations = mem_alloc(1, sizeof(PlanOperation))};
-    if (!plan->values || !plan->operations) {
-        plan_free(plan);
-        return diag_error(diag, ERR_NO_MEMORY, DIAG_NOWHERE, "building a plan");
+Format gemm_staged_format(const Graph *graph, const PlanGemm *gemm, const GemmChoice *choice,
+                          int i) {
+    Precision precision = graph->values.items[gemm->operands[i].source].precision;
+    return operand_format(gemm, choice, i, precision, cast_source_class(choice, i));
+}
+
+/* Largest shard of an operand whose copy `share` tiles hold between them, cut in so many parts
+ * along the inner axis, in units of an outer line of one panel. */
+static uint64_t spread_widest(uint32_t outer, uint32_t panels, uint32_t share,
+                              uint32_t inner_parts) {
+    return div_up(outer, share / inner_parts) * div_up(panels, inner_parts);
+}
+
+/* Cuts every shard of a format into `share` pieces, the smallest that panels and the outer grain
+ * allow; among equals along the axis on which pieces are contiguous, the inner one of a left
+ * operand and the outer one of a right one. The copies become fewer by that factor. */
+static void spread(Format *format, uint32_t outer, uint32_t inner, const Shape *shape, int role,
+                   uint32_t stride, uint32_t share) {
+    AxisTiling *along = &format->axes[inner], *across = &format->axes[outer];
+    uint32_t panels = (uint32_t)div_up(axis_widest(along, shape->dims[inner]), along->block);
+    uint32_t lines = (uint32_t)div_up(axis_widest(across, shape->dims[outer]), across->block);
+    uint32_t best = role == ROLE_LEFT ? share : 1;
+    for (uint32_t d = 1; d <= share; d++) {
+        uint32_t parts = role == ROLE_LEFT ? share / d : d;
+        if (share % d == 0 &&
+            spread_widest(lines, panels, share, parts) < spread_widest(lines, panels, share, best))
+            best = parts;
     }
-    Format formats[3];
-    gemm_formats(graph, gemm, choice, formats);
-    set_value(graph, gemm->left, &formats[0], plan);
-    set_value(graph, gemm->right, &formats[1], plan);
-    set_value(graph, gemm->result, &formats[2], plan);
-    plan->predicted_cycles = gemm_cycles(gemm, choice);
-    plan->operations[0] =
-        (PlanOperation){.op = gemm->op, .gemm = *choice, .cycles = plan->predicted_cycles};
-    return STATUS_OK;
+    split(along, best, stride);
+    split(across, share / best, stride * best);
+    format->replicas /= share;
 }
 
-/* Width of the tile's shard of a value on one axis. */
-static uint32_t shard_width(const Graph *graph, const Plan *plan, uint32_t value, uint32_t axis,
-                            uint32_t tile) {
-    const Format *format = &plan->values[value].format;
-    Shard shard;
-    format_shard(format, &graph->values.items[value].shape, format_shard_of_tile(format, tile),
-                 &shard);
-    return shard.bounds[axis].physical_end - shard.bounds[axis].start;
+static Format home_format(const Graph *graph, const PlanGemm *gemm, const GemmChoice *choice, int i,
+                          Precision precision, MemoryClass class) {
+    const GemmOperand *operand = &gemm->operands[i];
+    const Shape *shape = &graph->values.items[operand->value].shape;
+    Format format;
+    if (operand->device) {
+        format = operand->device_home;
+        format.precision = precision;
+        format.memory_class = class;
+        format.axes[operand->inner_axis].padding = precision_group(precision);
+        return format;
+    }
+    int role = role_of(choice, i);
+    format = operand_format(gemm, choice, i, precision, class);
+    uint32_t users = gemm_users(choice, role), copies = choice->operands[i].copies;
+    uint32_t stride = role == ROLE_LEFT ? column_stride(choice) : row_stride(choice);
+    if (copies < users)
+        spread(&format, 1 - operand->inner_axis, operand->inner_axis, shape, role, stride,
+               users / copies);
+    return format;
 }
 
-bool plan_call(const Graph *graph, const Plan *plan, const PlanOperation *operation, uint32_t tile,
-               PlanCall *call) {
-    const GemmChoice *choice = &operation->gemm;
-    if (tile >= choice->rows * choice->columns)
-        return false;
-    PlanGemm gemm;
-    Status status = gemm_find(graph, &gemm, NULL);
-    assert(status == STATUS_OK);
-    (void)status;
+Format gemm_home_format(const Graph *graph, const PlanGemm *gemm, const GemmChoice *choice, int i) {
+    const GemmOperand *operand = &gemm->operands[i];
+    const OperandChoice *how = &choice->operands[i];
+    Precision precision = graph->values.items[operand->source].precision;
+    if (!gemm_moves(gemm, choice, i))
+        return operand->cast == GRAPH_NONE ? gemm_use_format(graph, gemm, choice, i)
+                                           : gemm_staged_format(graph, gemm, choice, i);
+    bool fast = operand->cast != GRAPH_NONE && how->early && how->fast;
+    return home_format(graph, gemm, choice, i, precision,
+                       fast ? MEMORY_INTERLEAVED : MEMORY_STANDARD);
+}
+
+Format gemm_cast_home_format(const Graph *graph, const PlanGemm *gemm, const GemmChoice *choice,
+                             int i) {
+    Precision precision = graph->values.items[gemm->operands[i].value].precision;
+    return home_format(graph, gemm, choice, i, precision, MEMORY_STANDARD);
+}
+
+static Format block_format(const GemmChoice *choice, uint32_t first_axis) {
+    Format format = {.precision = {.kind = PRECISION_F16},
+                     .order = {.kind = choice->swapped ? ORDER_TRANSPOSED_LEFT : ORDER_LEFT},
+                     .memory_class = MEMORY_INTERLEAVED,
+                     .replicas = 1,
+                     .axis_count = first_axis + 2};
     uint32_t rows_axis = choice->swapped ? 1 : 0;
-    GemmExtents part = gemm_extents(&gemm, choice->swapped);
-    part.rows = shard_width(graph, plan, gemm.result, rows_axis, tile);
-    part.groups = shard_width(graph, plan, gemm.result, 1 - rows_axis, tile) / COEFFICIENT_COLUMNS;
-    *call = (PlanCall){.spec = gemm_spec(&gemm, choice, part),
-                       .values = {gemm.result, choice->swapped ? gemm.right : gemm.left,
-                                  choice->swapped ? gemm.left : gemm.right}};
-    if (gemm.precision == PRECISION_F8F143)
-        call->scalars[0] = gemm.scale;
-    return true;
+    format.axes[first_axis + rows_axis] = rows_tiling(choice, first_axis + rows_axis);
+    format.axes[first_axis + 1 - rows_axis] = columns_tiling(choice, first_axis + 1 - rows_axis);
+    return format;
+}
+
+Format gemm_partials_format(const GemmChoice *choice) {
+    Format format = block_format(choice, 1);
+    format.axes[0] = tiling_of(0, choice->inner, 1, inner_stride(choice));
+    format.tile_count = choice->rows * choice->columns * choice->inner;
+    return format;
+}
+
+Format gemm_result_format(const PlanGemm *gemm, const GemmChoice *choice) {
+    Format format = block_format(choice, 0);
+    uint32_t owners = choice->owner_rows * choice->owner_columns;
+    format.tile_count = choice->rows * choice->columns * owners;
+    if (choice->inner > 1 && !gemm_contiguous_owners(gemm, choice))
+        format.memory_class = MEMORY_STANDARD;
+    split(&format.axes[choice->swapped ? 1 : 0], choice->owner_rows,
+          inner_stride(choice) * choice->owner_columns);
+    split(&format.axes[choice->swapped ? 0 : 1], choice->owner_columns, inner_stride(choice));
+    return format;
+}
+
+Format plan_device_format(const Shape *shape, bool transposed, uint32_t group, uint32_t tiles) {
+    assert(shape->rank == 2);
+    uint32_t inner = transposed ? 0 : 1, outer = 1 - inner;
+    uint64_t rows = align_up(shape->dims[outer], COEFFICIENT_COLUMNS);
+    uint32_t groups = (uint32_t)div_up(shape->dims[inner], group);
+    uint64_t best = UINT64_MAX;
+    uint32_t parts = 1, columns = 1;
+    for (uint32_t c = 1; c <= MIN_OF(groups, tiles); c++) {
+        uint32_t r = (uint32_t)MIN_OF(rows, (uint64_t)tiles / c);
+        uint64_t widest = div_up(rows, r) * div_up(groups, c);
+        if (widest <= best) { /* of equals the one with fewer columns a tile */
+            best = widest;
+            parts = r;
+            columns = c;
+        }
+    }
+    Format format = {.precision = {.kind = PRECISION_F16},
+                     .order = {.kind = transposed ? ORDER_TRANSPOSED_LEFT : ORDER_LEFT},
+                     .memory_class = MEMORY_STANDARD,
+                     .tile_count = parts * columns,
+                     .replicas = 1,
+                     .axis_count = 2};
+    format.axes[inner] = tiling_of(inner, columns, group, 1);
+    format.axes[inner].padding = precision_group(format.precision);
+    format.axes[outer] = tiling_of(outer, parts, 1, columns);
+    format.axes[outer].padding = COEFFICIENT_COLUMNS;
+    return format;
 }

@@ -1,18 +1,36 @@
-/* Internal: one GEMM of a graph, and the closed forms of a grid on it. */
+/* Internal: one GEMM of a graph, and the closed forms of a choice for it. */
 #pragma once
 
 #include "plan/plan.h"
 
+/* Physical roles of the operands. */
+enum { ROLE_LEFT = 0, ROLE_RIGHT = 1 };
+
+typedef struct GemmOperand {
+    uint32_t value;  /* what the GEMM takes */
+    uint32_t source; /* input or parameter: that value, or what it is cast from */
+    uint32_t cast;   /* operation, or GRAPH_NONE */
+    bool parameter;
+    uint32_t inner_axis; /* of the value's shape */
+    bool device;         /* a device input: its home is device_home */
+    Format device_home;
+} GemmOperand;
+
 typedef struct PlanGemm {
-    uint32_t op, left, right, result; /* of the graph */
-    uint32_t rows, inner, columns;    /* logical M, K, N */
-    PrecisionKind precision;          /* of the operands */
-    int32_t scale;                    /* sum of the operands' scale exponents */
-    bool transpose_left, transpose_right;
+    uint32_t op, result; /* of the graph */
+    GemmOperand operands[2];
+    uint32_t rows, inner, columns; /* logical M, K, N */
+    PrecisionKind precision;       /* of the operands */
+    int32_t scale;                 /* sum of the operands' scale exponents */
 } PlanGemm;
 
 /* The one GEMM of a graph in which every value belongs to it. ERR_PLAN_GRAPH. */
 Status gemm_find(const Graph *graph, PlanGemm *gemm, Diag *diag);
+
+/* Which logical operand plays a role. */
+static inline int gemm_operand(const GemmChoice *choice, int role) {
+    return choice->swapped ? 1 - role : role;
+}
 
 /* Extents of the product as it is computed: rows, 16-column groups, panels along the inner axis. */
 typedef struct GemmExtents {
@@ -20,30 +38,103 @@ typedef struct GemmExtents {
 } GemmExtents;
 
 GemmExtents gemm_extents(const PlanGemm *gemm, bool swapped);
+/* Of the largest part. */
+GemmExtents gemm_part(const PlanGemm *gemm, const GemmChoice *choice);
+
+/* Tiles that use an operand's shard: as many copies has its format of use. */
+uint32_t gemm_users(const GemmChoice *choice, int role);
+/* Does logical operand i move between home and use? */
+bool gemm_moves(const PlanGemm *gemm, const GemmChoice *choice, int i);
+
+/* Owners add up a piece of their partials that is contiguous: one call does all panels. */
+bool gemm_contiguous_owners(const PlanGemm *gemm, const GemmChoice *choice);
+/* Rows and groups of the largest owner's block. */
+GemmExtents gemm_owner_block(const PlanGemm *gemm, const GemmChoice *choice);
 
 KernelSpec gemm_spec(const PlanGemm *gemm, const GemmChoice *choice, GemmExtents part);
 
-/* Formats of left, right and result. */
-void gemm_formats(const Graph *graph, const PlanGemm *gemm, const GemmChoice *choice,
-                  Format formats[3]);
+/* Formats of logical operand i: where it is used; where it is staged, F16 in the order of its use,
+ * before a cast there; its home, and that after an early cast. */
+Format gemm_use_format(const Graph *graph, const PlanGemm *gemm, const GemmChoice *choice, int i);
+Format gemm_staged_format(const Graph *graph, const PlanGemm *gemm, const GemmChoice *choice,
+                          int i);
+Format gemm_home_format(const Graph *graph, const PlanGemm *gemm, const GemmChoice *choice, int i);
+Format gemm_cast_home_format(const Graph *graph, const PlanGemm *gemm, const GemmChoice *choice,
+                             int i);
+/* Of the result, and of the partials, whose shape is [inner parts, M, N]. */
+Format gemm_result_format(const PlanGemm *gemm, const GemmChoice *choice);
+Format gemm_partials_format(const GemmChoice *choice);
 
-/* Cycles of the step on a tile with that part, or 0 if no kernel takes it. */
-uint64_t gemm_part_cycles(const PlanGemm *gemm, const GemmChoice *choice, GemmExtents part);
-/* The same on the slowest tile of a grid, or 0 if some part is taken by no kernel. */
-uint64_t gemm_cycles(const PlanGemm *gemm, const GemmChoice *choice);
+/* ---- prices (price.c), kept in a table, since many choices share their parts; table may be NULL
+ */
+typedef struct PriceTable PriceTable;
+PriceTable *price_table_create(void); /* NULL without memory */
+void price_table_free(PriceTable *table);
 
-/* Bytes of the operands, without tails: on the fullest tile, what of it needs region 1, and over
- * all tiles. */
-typedef struct GemmBytes {
+/* Cycles of a step on its slowest tile, or 0 if some part is taken by no kernel. */
+uint64_t price_gemm(const PlanGemm *gemm, const GemmChoice *choice, PriceTable *table);
+uint64_t price_sum(const PlanGemm *gemm, const GemmChoice *choice, PriceTable *table);
+uint64_t price_cast(const Shape *shape, const Format *from, const Format *to, PriceTable *table);
+/* Copying `bytes` in one run, and zeroing them. */
+uint64_t price_copy(uint64_t bytes);
+uint64_t price_fill(uint64_t bytes);
+
+/* An exchange phase: words that its busiest tile receives, in the moves that pairs of tiles take
+ * together and in the others, and controls that it executes for them. */
+typedef struct ExchangeLoad {
+    uint64_t words, paired_words, controls;
+} ExchangeLoad;
+
+void load_add_move(ExchangeLoad *load, const Format *from, const Format *to, const Shape *shape,
+                   bool paired);
+void load_add_sum(ExchangeLoad *load, const PlanGemm *gemm, const GemmChoice *choice);
+uint64_t price_exchange(const ExchangeLoad *load);
+
+/* ---- the plan of a choice, in fixed room (sketch.c) */
+enum { SKETCH_VALUES = 12, SKETCH_STEPS = 8, SKETCH_MOVES = 4 };
+
+typedef struct Sketch {
+    uint32_t value_count, step_count, move_count;
+    PlanValue values[SKETCH_VALUES];
+    PlanStep steps[SKETCH_STEPS];
+    PlanMove moves[SKETCH_MOVES];
+    bool possible; /* kernels take all parts */
+    uint64_t cycles;
+} Sketch;
+
+void gemm_sketch(const Graph *graph, const PlanGemm *gemm, const GemmChoice *choice,
+                 PriceTable *table, Sketch *sketch);
+/* A graph of one cast, `op`, with forced homes; false if no kernel and no move gets from one to the
+ * other in this way. */
+bool cast_sketch(const Graph *graph, uint32_t op, const OperandChoice *choice,
+                 const PlanOptions *options, PriceTable *table, Sketch *sketch);
+
+/* Bytes of all stored values, without tails and rows: on the fullest tile, what of it needs region
+ * 1 (each the largest sum over the steps), and over all tiles (all values). */
+typedef struct SketchBytes {
     uint64_t tile, interleaved, total;
-} GemmBytes;
+} SketchBytes;
 
-GemmBytes gemm_bytes(const PlanGemm *gemm, const GemmChoice *choice);
+SketchBytes sketch_bytes(const Graph *graph, const Sketch *sketch);
+/* As a plan of its own; the caller fills in the choice. */
+Status sketch_plan(const Sketch *sketch, Plan *plan, Diag *diag);
 
 /* Is there such a grid on so many tiles? ERR_PLAN_TILES, ERR_PLAN_GRID. */
 Status gemm_check_choice(const PlanGemm *gemm, const GemmChoice *choice, uint32_t tiles,
                          Diag *diag);
 
-/* The whole plan of a checked choice that kernels take (gemm_cycles > 0). */
-Status gemm_plan(const Graph *graph, const PlanGemm *gemm, const GemmChoice *choice, uint32_t tiles,
-                 Plan *plan, Diag *diag);
+/* ---- what a graph asks for (build.c) */
+typedef struct PlanTask {
+    bool is_gemm;
+    uint32_t op; /* the GEMM, or the one cast */
+    PlanGemm gemm;
+} PlanTask;
+
+/* ERR_PLAN_GRAPH for what is not covered; a graph of one cast wants both homes forced. */
+Status task_find(const Graph *graph, const PlanOptions *options, PlanTask *task, Diag *diag);
+/* False if no kernel takes some part. */
+bool task_sketch(const Graph *graph, const PlanTask *task, const GemmChoice *choice,
+                 const PlanOptions *options, PriceTable *table, Sketch *sketch);
+/* The whole plan of a checked choice. ERR_PLAN_GRID if a part is taken by no kernel. */
+Status task_plan(const Graph *graph, const PlanTask *task, const GemmChoice *choice,
+                 const PlanOptions *options, Plan *plan, Diag *diag);

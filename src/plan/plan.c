@@ -1,21 +1,10 @@
+/* Text of grids and plans. */
 #include "plan/gemm.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-void plan_free(Plan *plan) {
-    mem_free(plan->values);
-    mem_free(plan->operations);
-    *plan = (Plan){0};
-}
-
-uint32_t plan_tiles_used(const Plan *plan) {
-    uint32_t used = 0;
-    for (uint32_t i = 0; i < plan->operation_count; i++)
-        used = MAX_OF(used, plan->operations[i].gemm.rows * plan->operations[i].gemm.columns);
-    return used;
-}
 
 /* A decimal number of at most nine digits; NULL if there is none at `text`. */
 static const char *parse_number(const char *text, uint32_t *number) {
@@ -56,15 +45,94 @@ Status plan_force_parse(const char *text, PlanForce *force, Diag *diag) {
     return STATUS_OK;
 }
 
-static bool print_value(const Graph *graph, const Plan *plan, uint32_t value, FILE *out) {
-    const PlanValue *planned = &plan->values[value];
-    char *format = format_print(&planned->format);
-    if (format)
-        fprintf(out, "value %s bytes=%llu widest=%llu %s\n", graph->values.items[value].name,
-                (unsigned long long)planned->total_bytes, (unsigned long long)planned->widest_bytes,
-                format);
+char *plan_value_name(const Graph *graph, const Plan *plan, uint32_t value) {
+    static const char *const suffixes[] = {[PLAN_HOME] = "",
+                                           [PLAN_MOVED] = ":moved",
+                                           [PLAN_PARTIALS] = ":partials",
+                                           [PLAN_RECEIVED] = ":received"};
+    const PlanValue *stored = &plan->values[value];
+    return mem_printf("%s%s", graph->values.items[stored->graph_value].name,
+                      suffixes[stored->kind]);
+}
+
+/* What a text is printed from; good becomes false without memory. */
+typedef struct Printer {
+    const Graph *graph;
+    const Plan *plan;
+    FILE *out;
+    bool good;
+} Printer;
+
+static void print_name(Printer *printer, const char *before, uint32_t value) {
+    char *name = plan_value_name(printer->graph, printer->plan, value);
+    printer->good = printer->good && name;
+    fprintf(printer->out, "%s%s", before, name ? name : "");
+    mem_free(name);
+}
+
+static void print_value(Printer *printer, uint32_t value) {
+    const PlanValue *stored = &printer->plan->values[value];
+    char *format = format_print(&stored->format);
+    printer->good = printer->good && format;
+    print_name(printer, "value ", value);
+    fprintf(printer->out, " bytes=%" PRIu64 " widest=%" PRIu64, stored->total_bytes,
+            stored->widest_bytes);
+    if (stored->members > 1)
+        fprintf(printer->out, " members=%u", stored->members);
+    if (stored->inside_of != PLAN_NONE)
+        print_name(printer, " inside=", stored->inside_of);
+    fprintf(printer->out, " %s\n", format ? format : "");
     mem_free(format);
-    return format != NULL;
+}
+
+static void print_step(Printer *printer, const PlanStep *step) {
+    static const char *const names[] = {[PLAN_LOCAL] = "local",
+                                        [PLAN_EXCHANGE] = "exchange",
+                                        [PLAN_CAST] = "cast",
+                                        [PLAN_GEMM] = "gemm",
+                                        [PLAN_REDUCE] = "reduce"};
+    FILE *out = printer->out;
+    fprintf(out, "step %s", names[step->kind]);
+    for (uint32_t i = 0; i < step->move_count; i++) {
+        const PlanMove *move = &printer->plan->moves[step->first_move + i];
+        print_name(printer, " ", move->source);
+        print_name(printer, "->", move->target);
+    }
+    if (step->target != PLAN_NONE) {
+        print_name(printer, " ", step->target);
+        for (int i = 0; i < 2; i++)
+            if (step->sources[i] != PLAN_NONE)
+                print_name(printer, i == 0 ? "<-" : ",", step->sources[i]);
+    }
+    if (step->kind == PLAN_EXCHANGE)
+        fprintf(out, " words=%" PRIu64, step->words);
+    fprintf(out, " cycles=%" PRIu64 "\n", step->cycles);
+}
+
+static void print_operand(const char *name, const OperandChoice *operand, FILE *out) {
+    fprintf(out, " %s=%u%s%s", name, operand->copies, operand->early ? ",early" : "",
+            operand->fast ? ",fast" : "");
+}
+
+/* What decides everything else. */
+static void print_choice(const Printer *printer) {
+    const Plan *plan = printer->plan;
+    const GemmChoice *gemm = &plan->gemm;
+    uint32_t result = printer->graph->ops.items[plan->op].result;
+    FILE *out = printer->out;
+    fprintf(out, "operation %s", printer->graph->values.items[result].name);
+    if (plan->is_gemm) {
+        fprintf(out, " grid=%u,%u,%u%s weights=%s", gemm->rows, gemm->columns, gemm->inner,
+                gemm->swapped ? ",swapped" : "", memory_class_name(gemm->weights));
+        fprintf(out, " fast=%s", gemm->rows_fast ? "rows" : "columns");
+        fprintf(out, " owners=%u,%u%s", gemm->owner_rows, gemm->owner_columns,
+                gemm->wide_sum ? ",wide" : "");
+        print_operand("left", &gemm->operands[0], out);
+        print_operand("right", &gemm->operands[1], out);
+    } else {
+        print_operand("cast", &gemm->operands[0], out);
+    }
+    fprintf(out, " cycles=%" PRIu64 "\n", plan->predicted_cycles);
 }
 
 char *plan_print(const Graph *graph, const Plan *plan) {
@@ -73,25 +141,20 @@ char *plan_print(const Graph *graph, const Plan *plan) {
     FILE *out = open_memstream(&text, &size);
     if (!out)
         return NULL;
-    fprintf(out, "plan tiles=%u cycles=%llu\n", plan->tiles,
-            (unsigned long long)plan->predicted_cycles);
-    bool good = true;
+    Printer printer = {graph, plan, out, true};
+    fprintf(out, "plan tiles=%u%s\n", plan->tiles, plan->device_input ? " input=device" : "");
+    print_choice(&printer);
     for (uint32_t i = 0; i < plan->value_count; i++)
-        good &= print_value(graph, plan, i, out);
-    for (uint32_t i = 0; i < plan->operation_count; i++) {
-        const PlanOperation *operation = &plan->operations[i];
-        const GemmChoice *gemm = &operation->gemm;
-        const GraphOp *op = &graph->ops.items[operation->op];
-        fprintf(out, "operation %s grid=%u,%u,%u%s weights=%s cycles=%llu\n",
-                graph->values.items[op->result].name, gemm->rows, gemm->columns, gemm->inner,
-                gemm->swapped ? ",swapped" : "", memory_class_name(gemm->weights),
-                (unsigned long long)operation->cycles);
-    }
-    good &= fclose(out) == 0;
+        print_value(&printer, i);
+    for (uint32_t i = 0; i < plan->step_count; i++)
+        print_step(&printer, &plan->steps[i]);
+    bool good = fclose(out) == 0 && printer.good;
     char *copy = good && text ? mem_strdup(text) : NULL;
     free(text);
     return copy;
 }
+
+/* ---- reading */
 
 /* Skips `word` at *at. */
 static bool skip(const char **at, const char *word) {
@@ -102,8 +165,27 @@ static bool skip(const char **at, const char *word) {
     return true;
 }
 
-/* "operation NAME grid=R,C,K[,swapped] weights=CLASS …" */
-static bool parse_choice(const char *line, const char *name, GemmChoice *choice) {
+static bool parse_operand(const char **at, const char *name, OperandChoice *operand) {
+    if (!skip(at, " ") || !skip(at, name) || !skip(at, "=") ||
+        !(*at = parse_number(*at, &operand->copies)))
+        return false;
+    operand->early = skip(at, ",early");
+    operand->fast = skip(at, ",fast");
+    return operand->copies > 0;
+}
+
+/* "AxB[,wide]" without the name. */
+static bool parse_owners(const char **at, GemmChoice *choice) {
+    if (!(*at = parse_number(*at, &choice->owner_rows)) || !skip(at, ",") ||
+        !(*at = parse_number(*at, &choice->owner_columns)))
+        return false;
+    choice->wide_sum = skip(at, ",wide");
+    return true;
+}
+
+/* "operation NAME grid=R,C,K[,swapped] weights=CLASS fast=AXIS owners=A,B[,wide] left=… right=… …"
+ */
+static bool parse_gemm(const char *line, const char *name, GemmChoice *choice) {
     uint32_t grid[3];
     if (!skip(&line, "operation ") || !skip(&line, name) || !skip(&line, " grid=") ||
         !(line = parse_grid(line, grid)))
@@ -113,7 +195,19 @@ static bool parse_choice(const char *line, const char *name, GemmChoice *choice)
     if (!skip(&line, " weights="))
         return false;
     choice->weights = skip(&line, "interleaved ") ? MEMORY_INTERLEAVED : MEMORY_STANDARD;
-    return choice->weights == MEMORY_INTERLEAVED || skip(&line, "standard ");
+    if (choice->weights != MEMORY_INTERLEAVED && !skip(&line, "standard "))
+        return false;
+    choice->rows_fast = skip(&line, "fast=rows ");
+    return (choice->rows_fast || skip(&line, "fast=columns ")) && skip(&line, "owners=") &&
+           parse_owners(&line, choice) && parse_operand(&line, "left", &choice->operands[0]) &&
+           parse_operand(&line, "right", &choice->operands[1]) && *line == ' ';
+}
+
+/* "operation NAME cast=1[,early][,fast] …" */
+static bool parse_cast(const char *line, const char *name, GemmChoice *choice) {
+    *choice = (GemmChoice){.rows = 1, .columns = 1, .inner = 1, .owner_rows = 1};
+    return skip(&line, "operation ") && skip(&line, name) &&
+           parse_operand(&line, "cast", &choice->operands[0]) && *line == ' ';
 }
 
 /* Reports the first line in which the text differs from what its choices give. */
@@ -139,36 +233,97 @@ static Status parse_error(const char *name, uint32_t line, const char *what, Dia
     return diag_error(diag, ERR_PLAN_TEXT, place, "%s", what);
 }
 
-Status plan_parse(const char *text, const char *name, const Graph *graph, Plan *plan, Diag *diag) {
-    *plan = (Plan){0};
-    PlanGemm gemm;
-    Status status = gemm_find(graph, &gemm, diag);
-    if (status)
-        return status;
-    const char *at = text;
-    uint32_t tiles, lines = 1;
-    if (!skip(&at, "plan tiles=") || !parse_number(at, &tiles))
-        return parse_error(name, 1, "a plan begins with \"plan tiles=\" and a number", diag);
-    GemmChoice choice = {0};
+/* The format at the end of a "value" line of a graph value, if it is one. */
+static bool read_format(const char *line, const Graph *graph, PlanFormat *format) {
+    char *end = strchr(line, '\n');
+    size_t length = end ? (size_t)(end - line) : strlen(line);
+    char *copy = mem_printf("%.*s", (int)length, line);
     bool found = false;
-    for (const char *line = text; line; lines++) {
+    for (uint32_t v = 0; v < graph->values.count && copy && !found; v++) {
+        const char *at = copy;
+        const char *words = NULL;
+        if (skip(&at, "value ") && skip(&at, graph->values.items[v].name) && *at == ' ' &&
+            (words = strstr(at, " widest=")) && (words = strchr(words + 1, ' '))) {
+            format->value = v;
+            found = format_parse(words + 1, &format->format, NULL) == STATUS_OK;
+        }
+    }
+    mem_free(copy);
+    return found;
+}
+
+/* What the text says besides what follows from it. */
+typedef struct PlanText {
+    PlanOptions options;
+    PlanFormat formats[2]; /* homes, for a graph of one cast */
+    GemmChoice choice;
+} PlanText;
+
+static bool is_valid(const GemmChoice *choice, const PlanTask *task) {
+    if (!task->is_gemm)
+        return true;
+    uint32_t owners = choice->owner_rows * choice->owner_columns;
+    if (choice->owner_rows > choice->inner || choice->owner_columns > choice->inner ||
+        (owners != 1 && owners != choice->inner) || (choice->inner == 1 && choice->wide_sum))
+        return false;
+    for (int i = 0; i < 2; i++) {
+        int role = gemm_operand(choice, ROLE_LEFT) == i ? ROLE_LEFT : ROLE_RIGHT;
+        uint32_t users = gemm_users(choice, role), copies = choice->operands[i].copies;
+        const GemmOperand *operand = &task->gemm.operands[i];
+        bool cast = operand->cast != GRAPH_NONE, moves = gemm_moves(&task->gemm, choice, i);
+        if (users % copies != 0 || (operand->device && copies != 1) ||
+            (choice->operands[i].early && !(cast && moves)) || (choice->operands[i].fast && !cast))
+            return false;
+    }
+    GemmExtents part = gemm_part(&task->gemm, choice);
+    return choice->owner_rows <= part.rows && choice->owner_columns <= part.groups;
+}
+
+static Status read_choice(const char *text, const char *name, const Graph *graph, PlanText *read,
+                          PlanTask *task, Diag *diag) {
+    const char *at = text;
+    uint32_t line_number = 1;
+    if (!skip(&at, "plan tiles=") || !(at = parse_number(at, &read->options.tiles)))
+        return parse_error(name, 1, "a plan begins with \"plan tiles=\" and a number", diag);
+    read->options.device_input = skip(&at, " input=device");
+    uint32_t operation = 0;
+    const char *choice = NULL;
+    read->options.formats = read->formats;
+    for (const char *line = text; line; line_number++) {
         if (strncmp(line, "operation ", 10) == 0) {
-            found = parse_choice(line, graph->values.items[gemm.result].name, &choice);
-            if (!found)
-                return parse_error(name, lines, "this is no operation of the graph's plan", diag);
+            operation = line_number;
+            choice = line;
+        } else if (read->options.format_count < 2 &&
+                   read_format(line, graph, &read->formats[read->options.format_count])) {
+            read->options.format_count++;
         }
         line = strchr(line, '\n');
         line = line ? line + 1 : NULL;
     }
-    if (!found)
-        return parse_error(name, lines, "the plan has no operation", diag);
-    status = gemm_check_choice(&gemm, &choice, tiles, diag);
+    Status status = task_find(graph, &read->options, task, diag);
     if (status)
         return status;
-    if (gemm_cycles(&gemm, &choice) == 0)
-        return diag_error(diag, ERR_PLAN_GRID, DIAG_NOWHERE,
-                          "with this grid an operand is larger than the memory of a tile");
-    status = gemm_plan(graph, &gemm, &choice, tiles, plan, diag);
+    if (!choice)
+        return parse_error(name, line_number, "the plan has no operation", diag);
+    const char *result = graph->values.items[graph->ops.items[task->op].result].name;
+    bool good = task->is_gemm ? parse_gemm(choice, result, &read->choice)
+                              : parse_cast(choice, result, &read->choice);
+    if (!good)
+        return parse_error(name, operation, "this is no operation of the graph's plan", diag);
+    if (task->is_gemm)
+        status = gemm_check_choice(&task->gemm, &read->choice, read->options.tiles, diag);
+    if (!status && !is_valid(&read->choice, task))
+        status = parse_error(name, operation, "this choice cannot be made for the graph", diag);
+    return status;
+}
+
+Status plan_parse(const char *text, const char *name, const Graph *graph, Plan *plan, Diag *diag) {
+    *plan = (Plan){0};
+    PlanText read = {0};
+    PlanTask task;
+    Status status = read_choice(text, name, graph, &read, &task, diag);
+    if (!status)
+        status = task_plan(graph, &task, &read.choice, &read.options, plan, diag);
     if (status)
         return status;
     char *expected = plan_print(graph, plan);

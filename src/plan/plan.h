@@ -1,5 +1,10 @@
 /* Planning: which tiles compute which part of every operation, in which formats, and what it costs.
  *
+ * Every value has a home: the format in which an operation produces it or the host writes it. Every
+ * use wants a format of its own; where the two differ, a move stands in between, which the exchange
+ * carries out (one message to all copies that need a piece). A plan is the list of all stored
+ * values and of the steps that make them, in order.
+ *
  * Every candidate is enumerated and priced with the closed forms that lowering expands with and
  * with the cycle formulas of the kernels (search.h). A plan is one of them, complete.
  */
@@ -13,18 +18,41 @@
 
 #include <stdio.h>
 
+#define PLAN_NONE UINT32_MAX
+
+/* How an operand comes to the tiles that use it. */
+typedef struct OperandChoice {
+    /* Resident copies, a divisor of the number of users: as many as users, and each lies where it
+     * is used; fewer, and the users of a copy hold it between them until it is multicast. */
+    uint32_t copies;
+    /* Where the graph casts the operand: on the tiles of its home, before it moves (early), or
+     * where it is used; in either place fast, with the source in interleaved memory. */
+    bool early, fast;
+} OperandChoice;
+
 /* How one GEMM is cut. Normal: left [M,K] · right [K,N], rows are M and columns N. Swapped:
  * computes the transposed product, so the physical left operand is the logical right one, rows are
- * N and columns M. Tile (row part p, column part q) = p * columns + q. */
+ * N and columns M.
+ *
+ * Tile of row part p, column part q and inner part k: p * columns + q, or p + q * rows if rows are
+ * fast, plus k * rows * columns. The fast axis is best the one along which moved operands are
+ * shared, so that both tiles of a pair take the same stream. */
 typedef struct GemmChoice {
-    uint32_t rows, columns, inner; /* parts; inner is 1 */
+    uint32_t rows, columns, inner; /* parts */
     bool swapped;
     MemoryClass weights; /* of the physical right operand: interleaved allows 128-bit loads */
+    bool rows_fast;
+    /* With inner parts, the F16 partials of a block are added up by owners: owner_rows x
+     * owner_columns = inner of them, each for a part of the block (owner i * owner_columns + j has
+     * row part i and column part j), or one, inner part 0, for all of it. */
+    uint32_t owner_rows, owner_columns;
+    bool wide_sum;             /* received partials lie in interleaved memory: 128-bit loads */
+    OperandChoice operands[2]; /* of the logical left and right operand */
 } GemmChoice;
 
 /* A grid that the user forces on an operation. */
 typedef struct PlanForce {
-    char *operation; /* name of the operation's result in the graph */
+    char *operation; /* name of the operation's result in the graph, or "gemm": the only one */
     uint32_t rows, columns, inner;
     bool swapped;
 } PlanForce;
@@ -32,53 +60,161 @@ typedef struct PlanForce {
 /* Parses "OP=R,C,K" or "OP=R,C,K,swapped" (ERR_PLAN_GRID_TEXT). Free operation with mem_free. */
 Status plan_force_parse(const char *text, PlanForce *force, Diag *diag);
 
+/* A home that is forced on a value: only for graphs of one cast, which need both. */
+typedef struct PlanFormat {
+    uint32_t value; /* of the graph */
+    Format format;
+} PlanFormat;
+
+typedef enum PlanCastPolicy { PLAN_CAST_AUTO, PLAN_CAST_EARLY, PLAN_CAST_LATE } PlanCastPolicy;
+
 typedef struct PlanOptions {
     uint32_t tiles;      /* logical tiles that may be used, 1…CHIP_TILES */
     uint32_t max_copies; /* resident copies of one parameter; 0 = any number */
+    /* Inputs lie once on the chip, as plan_device_format has it, whatever their consumers want. */
+    bool device_input;
+    /* Nothing moves between tiles: the inner dimension stays whole, the host writes every copy. */
+    bool no_exchange;
+    PlanCastPolicy cast;
+    bool complete; /* search: also grids whose product alone costs far more than the best plan */
     const PlanForce *forces;
     size_t force_count;
+    const PlanFormat *formats;
+    size_t format_count;
 } PlanOptions;
 
-/* Where a graph value lies, and how much it takes: all copies together, and on the fullest tile. */
+/* Where an earlier block leaves a value: F16, once, spread evenly over up to `tiles` tiles. Left
+ * order (or the left order of the transpose, if `transposed`) with whole groups of `group` columns,
+ * 16 or 32; rows are padded to 16, so that they can become columns of the next product. */
+Format plan_device_format(const Shape *shape, bool transposed, uint32_t group, uint32_t tiles);
+
+typedef enum PlanValueKind {
+    PLAN_HOME,     /* a graph value where it is produced, or where the host writes it */
+    PLAN_MOVED,    /* the same value in the format of its use */
+    PLAN_PARTIALS, /* parts of a sum: shape [parts, …], one part a tile */
+    PLAN_RECEIVED, /* what owners receive for the sum; see plan_received_offset */
+} PlanValueKind;
+
+/* A stored value, and how much it takes: all copies together, and on the fullest tile. Values that
+ * lie in another one's storage take nothing. */
 typedef struct PlanValue {
-    Format format;
+    PlanValueKind kind;
+    uint32_t graph_value;
+    Shape shape;
+    Format format;      /* of PLAN_RECEIVED: of one part on its owner */
+    uint32_t members;   /* equal shards in a row: 1, or of PLAN_RECEIVED one for each other part */
+    uint32_t inside_of; /* PLAN_NONE, or the value of which each tile's shard is a piece */
     uint64_t total_bytes, widest_bytes;
 } PlanValue;
 
-/* A computing operation. */
-typedef struct PlanOperation {
-    uint32_t op; /* of the graph */
-    GemmChoice gemm;
+typedef enum PlanStepKind {
+    PLAN_LOCAL,    /* what of the next exchange's moves stays on a tile, and padding, by kernels */
+    PLAN_EXCHANGE, /* moves of the phase */
+    PLAN_CAST,
+    PLAN_GEMM,
+    PLAN_REDUCE,
+} PlanStepKind;
+
+/* From one stored value to another one; partials to received ones is a reduce-scatter. */
+typedef struct PlanMove {
+    uint32_t source, target;
+} PlanMove;
+
+typedef struct PlanStep {
+    PlanStepKind kind;
+    uint32_t op;                     /* of the graph */
+    uint32_t first_move, move_count; /* PLAN_LOCAL, PLAN_EXCHANGE */
+    /* Computing steps: stored values. GEMM: physical left and right; sum: partials, received. */
+    uint32_t target, sources[2];
     uint64_t cycles; /* predicted, of the slowest tile, with the supervisor's share of the step */
-} PlanOperation;
+    uint64_t words;  /* PLAN_EXCHANGE: received by the busiest tile, before pairing */
+} PlanStep;
 
 typedef struct Plan {
     uint32_t tiles; /* those that the plan was made for; it may use fewer */
+    bool device_input;
     uint64_t predicted_cycles;
-    uint32_t value_count; /* that of the graph */
-    PlanValue *values;
-    uint32_t operation_count;
-    PlanOperation *operations; /* in graph order */
+    bool is_gemm;
+    uint32_t op;     /* the GEMM, or the only cast */
+    GemmChoice gemm; /* of a graph of one cast only operands[0].early and fast count */
+    uint32_t value_count;
+    PlanValue *values; /* first those of the graph, by its numbers: their homes */
+    uint32_t step_count;
+    PlanStep *steps;
+    uint32_t move_count;
+    PlanMove *moves;
 } Plan;
+
+/* Extent of an axis with the padding behind its last value (padding between groups apart). Moves
+ * carry as much of it as both formats have. */
+uint32_t plan_padded_extent(const Format *format, uint32_t axis, uint32_t extent);
 
 /* Frees the arrays; a zeroed plan is an empty one. */
 void plan_free(Plan *plan);
+Status plan_copy(const Plan *plan, Plan *copy, Diag *diag);
 
-/* Highest tile with work, plus one. */
+/* Highest tile that stores something, plus one. */
 uint32_t plan_tiles_used(const Plan *plan);
 
-/* What one tile does for an operation: one kernel call on shards of these values. */
+/* Resident copies of a graph value. */
+uint32_t plan_copies(const Plan *plan, uint32_t value);
+
+/* A kernel call on shards of stored values. */
+typedef struct PlanOperand {
+    uint32_t value, offset; /* bytes into the tile's shard */
+} PlanOperand;
+
 typedef struct PlanCall {
     KernelSpec spec;
-    uint32_t values[KERNEL_MAX_OPERANDS]; /* graph value of each operand, output first */
-    int32_t scalars[KERNEL_MAX_SCALARS];
+    PlanOperand operands[KERNEL_MAX_OPERANDS]; /* output first */
+    int32_t scalars[KERNEL_MAX_SCALARS];       /* the caller's own */
 } PlanCall;
 
-/* False if `tile` has no part in it. */
-bool plan_call(const Graph *graph, const Plan *plan, const PlanOperation *operation, uint32_t tile,
-               PlanCall *call);
+/* Calls of `tile` in a computing step that is not PLAN_LOCAL, and each of them. */
+uint32_t plan_call_count(const Graph *graph, const Plan *plan, const PlanStep *step, uint32_t tile);
+void plan_call(const Graph *graph, const Plan *plan, const PlanStep *step, uint32_t tile,
+               uint32_t call, PlanCall *result);
 
-/* Text form: one "plan" line, then "value" and "operation" lines. NULL without memory; mem_free. */
+/* Bytes of a tile's shard of a stored value with all members; 0 if it has none. */
+uint64_t plan_tile_bytes(const Plan *plan, uint32_t value, uint32_t tile);
+
+/* Byte offset at which a tile's shard of a value that lies inside another one begins there. */
+uint64_t plan_inside_offset(const Plan *plan, uint32_t value, uint32_t tile);
+
+/* The piece of its partials that an owner adds up, in panels of 16 columns by rows of 32 bytes. */
+typedef struct PlanPiece {
+    uint32_t rows, panels;
+    uint32_t first_row, first_panel; /* within the tile's partials */
+    uint32_t part_rows;              /* rows of these */
+} PlanPiece;
+
+PlanPiece plan_owned_piece(const Plan *plan, const PlanStep *reduce, uint32_t tile);
+
+/* Byte offset, in a PLAN_RECEIVED shard, of a piece of one part: the panel-th panel of the owner's
+ * block from part `other` of the sum (not the owner's own). One kernel call adds up what lies in
+ * one piece of the owner's partials: all panels together, part after part, or (several panels,
+ * owners of fewer rows than a part has) each panel for itself. */
+uint64_t plan_received_offset(const Plan *plan, const PlanStep *reduce, uint32_t tile,
+                              uint32_t other, uint32_t panel);
+
+/* How a GEMM's inner dimension is cut and added up, for whoever must compute the same numbers.
+ * parts 1: not at all. Else part i covers inner indices from end[i - 1] (0) to end[i]; the element
+ * of row m and column n belongs to owner row_owner[m] + column_owner[n], whose partial comes first
+ * in the F32 sum, then the others by ascending number, then one rounding to F16. */
+typedef struct PlanSum {
+    uint32_t parts;
+    uint32_t *end, *row_owner, *column_owner;
+} PlanSum;
+
+/* The sum of graph operation `op`; plan NULL: not cut. plan_sum_free in any case. */
+Status plan_sum(const Graph *graph, const Plan *plan, uint32_t op, PlanSum *sum, Diag *diag);
+void plan_sum_free(PlanSum *sum);
+
+/* "x", "x:moved", "y:partials", "y:received"; NULL without memory, mem_free. */
+char *plan_value_name(const Graph *graph, const Plan *plan, uint32_t value);
+
+/* Text form: "plan" line, the "operation" with its choice, then "value" and "step" lines. NULL
+ * without memory; mem_free. */
 char *plan_print(const Graph *graph, const Plan *plan);
 /* Reads it back for the same graph. The choices decide; every other number must be what they give:
  * ERR_PLAN_TEXT and ERR_PLAN_MISMATCH carry the line. `name` is used in messages. */

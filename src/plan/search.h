@@ -7,31 +7,46 @@
 typedef struct PlanCandidate {
     GemmChoice gemm;
     uint64_t cycles;
-    uint64_t total_bytes; /* of all operands over all tiles */
-    uint64_t tile_bytes;  /* of all operands of the fullest tile, without tails */
-    uint64_t interleaved; /* part of it that needs region 1 */
+    uint64_t total_bytes; /* of all values over all tiles */
+    uint64_t tile_bytes;  /* alive on the fullest tile at once, without tails and rows */
+    uint64_t interleaved; /* the same for what needs region 1 */
 } PlanCandidate;
 
+/* Tiles that compute in its grid. */
+static inline uint32_t candidate_tiles(const PlanCandidate *candidate) {
+    return candidate->gemm.rows * candidate->gemm.columns * candidate->gemm.inner;
+}
+
 /* Candidates are ordered by cycles, then total bytes, then tiles used, then normal before swapped,
- * then fewer row parts, then interleaved weights before standard ones: a total order.
+ * then fewer row parts, then interleaved weights before standard ones, then the rest of the choice:
+ * a total order.
  *
  * Grids with a part that no kernel takes (an operand larger than tile memory) are no candidates;
- * `grids` counts them too, and `least` is the grid of all with the fewest bytes on its fullest
- * tile, which tells how far from fitting a hopeless product is (its cycles are 0 if it is no
- * candidate). */
+ * `grids` counts them too, and `least` is the one of all with the fewest bytes on its fullest tile,
+ * which tells how far from fitting a hopeless product is (its cycles are 0 if it is no candidate).
+ *
+ * Left out is what cannot be better in price nor in memory: where values move, grids of more row or
+ * column parts than the largest part's size needs (one more is tried, since pairs of tiles want
+ * even numbers; all are, if copies are limited); owners that another choice of owners beats in
+ * cycles, received bytes and pieces; the numbering of tiles that costs more. Also left out, unless
+ * options->complete, are grids of that sort whose product alone costs more than PLAN_MARGIN_PERCENT
+ * of the best plan; `left_out` says that there were some. */
+enum { PLAN_MARGIN_PERCENT = 120 };
+
 typedef struct PlanSearch {
     const Graph *graph;
     PlanOptions options;
     PlanCandidate *candidates;
     size_t count;
     uint64_t grids;
+    bool left_out;
     PlanCandidate least;
 } PlanSearch;
 
-/* Enumerates and prices all row x column grids in both orientations and weight classes on at most
- * options->tiles tiles. Errors: ERR_PLAN_TILES, ERR_PLAN_GRAPH (a form of graph that is not
- * covered), ERR_PLAN_GRID (a forced grid that cannot be), ERR_PLAN_COPIES (no grid keeps to
- * max_copies). The search keeps pointers to the graph and the forces. Free it in any case. */
+/* Enumerates and prices all grids in both orientations, with all ways to bring operands and to add
+ * up partials, on at most options->tiles tiles. Errors: ERR_PLAN_TILES, ERR_PLAN_GRAPH (a form of
+ * graph that is not covered), ERR_PLAN_GRID (a forced grid that cannot be). The search keeps
+ * pointers to the graph, the forces and the formats. Free it in any case. */
 Status plan_search(const Graph *graph, const PlanOptions *options, PlanSearch *search, Diag *diag);
 void plan_search_free(PlanSearch *search);
 

@@ -15,6 +15,10 @@ struct Device {
     Machine *machine;
     const char **phases; /* names of the exchange phases, for the machine */
     const char *entry;   /* program whose closing barrier the tiles are in; NULL: of none */
+    /* Codes of the inputs, by binding; NULL: never set. A run may write other values over them, so
+     * they are sent again before the next one. */
+    void **inputs;
+    bool sent; /* since the last run */
 };
 
 static Status no_memory(Diag *diag) {
@@ -59,6 +63,10 @@ Status run_open(const Package *package, Pool *pool, const RunOptions *options, D
     Status status = opened->machine ? load_segments(opened, diag) : no_memory(diag);
     if (!status)
         status = name_phases(opened, diag);
+    opened->inputs = mem_alloc(package->bindings.count + 1, sizeof *opened->inputs);
+    if (!status && !opened->inputs)
+        status = no_memory(diag);
+    opened->sent = true;
     if (status)
         run_close(opened);
     else
@@ -71,6 +79,9 @@ void run_close(Device *device) {
         return;
     machine_free(device->machine);
     mem_free(device->phases);
+    for (size_t i = 0; device->inputs && i < device->package->bindings.count; i++)
+        mem_free(device->inputs[i]);
+    mem_free(device->inputs);
     mem_free(device);
 }
 
@@ -284,17 +295,35 @@ static Status find_binding(const Device *device, const char *name, bool output, 
     return STATUS_OK;
 }
 
+static Status send(Device *device, const PackageBinding *binding, const void *codes, Diag *diag) {
+    Move move = {.device = device, .binding = binding, .from = codes};
+    return move_shards(&move, diag);
+}
+
+/* Inputs that were set before an earlier run. */
+static Status send_again(Device *device, Diag *diag) {
+    Status status = STATUS_OK;
+    const Package *package = device->package;
+    for (size_t i = 0; i < package->bindings.count && !device->sent && !status; i++)
+        if (device->inputs[i])
+            status = send(device, &package->bindings.items[i], device->inputs[i], diag);
+    device->sent = device->sent || !status;
+    return status;
+}
+
 Status run_set(Device *device, const char *name, RunValues kind, const void *values, uint64_t count,
                Diag *diag) {
     const PackageBinding *binding;
     Status status = find_binding(device, name, false, count, &binding, diag);
     if (status)
         return status;
-    void *codes = NULL;
-    if (kind != RUN_CODES) {
-        codes = mem_alloc(count, precision_bytes(binding->format.precision));
-        if (!codes)
-            return no_memory(diag);
+    size_t bytes = precision_bytes(binding->format.precision);
+    void *codes = mem_alloc(count, bytes);
+    if (!codes)
+        return no_memory(diag);
+    if (kind == RUN_CODES) {
+        memcpy(codes, values, count * bytes);
+    } else {
         Conversion encode = {.precision = binding->format.precision,
                              .kind = kind,
                              .from = values,
@@ -302,9 +331,14 @@ Status run_set(Device *device, const char *name, RunValues kind, const void *val
                              .count = count};
         convert(device, &encode);
     }
-    Move move = {.device = device, .binding = binding, .from = codes ? codes : values};
-    status = move_shards(&move, diag);
-    mem_free(codes);
+    status = send(device, binding, codes, diag);
+    size_t index = (size_t)(binding - device->package->bindings.items);
+    if (binding->kind == PACKAGE_INPUT) {
+        mem_free(device->inputs[index]);
+        device->inputs[index] = codes;
+    } else {
+        mem_free(codes);
+    }
     return status;
 }
 
@@ -384,7 +418,9 @@ static Status start_entry(Device *device, const char *name, Diag *diag) {
 
 Status run_invoke(Device *device, const char *entry, RunResult *result, Diag *diag) {
     *result = (RunResult){0};
-    Status status = STATUS_OK;
+    Status status = send_again(device, diag);
+    if (status)
+        return status;
     if (!device->entry || strcmp(device->entry, entry) != 0)
         status = start_entry(device, entry, diag);
     if (!status)
@@ -393,6 +429,7 @@ Status run_invoke(Device *device, const char *entry, RunResult *result, Diag *di
         return status;
     MachineTileCounters before = machine_counters(device->machine);
     double since = clock_seconds();
+    device->sent = false;
     status = run_machine_on(device, diag);
     if (status)
         return status;

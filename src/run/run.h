@@ -3,7 +3,8 @@
  *
  * Values go in and come out in logical order (row major over the binding's shape); encoding to the
  * binding's precision and scale and the packed order of every slice happen here. Parameters and
- * inputs stay on the device until they are set again, so one device serves many invocations.
+ * inputs stay until they are set again, so one device serves many invocations: inputs, whose memory
+ * a program may use for other values, are sent once more before each.
  * A device is used by one thread at a time; it uses the pool itself.
  */
 #pragma once

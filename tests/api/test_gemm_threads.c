@@ -49,7 +49,7 @@ static bool cheapest_grid(const Graph *graph, const Case *c, char text[64]) {
         const GemmChoice *choice = &search.candidates[i].gemm;
         found = choice->swapped == (c->orientation == 1);
         if (found)
-            snprintf(text, 64, "y=%u,%u,1%s", choice->rows, choice->columns,
+            snprintf(text, 64, "y=%u,%u,%u%s", choice->rows, choice->columns, choice->inner,
                      choice->swapped ? ",swapped" : "");
     }
     plan_search_free(&search);
@@ -128,14 +128,23 @@ static bool check_case(TwContext *context, const Case *c, uint64_t seed, bool *f
         assert_int_equal(model_generate_codes("x", (uint64_t)c->rows * c->inner, seed, 1, precision,
                                               x, NULL, NULL),
                          STATUS_OK);
+        Plan plan;
+        PlanSum sum;
+        assert_int_equal(plan_parse(tw_package_note(package, "plan"), "plan", graph->graph, &plan,
+                                    &context->diag),
+                         STATUS_OK);
+        assert_int_equal(plan_sum(graph->graph, &plan, plan.op, &sum, NULL), STATUS_OK);
         CheckGemm gemm = {.rows = c->rows,
                           .inner = c->inner,
                           .columns = c->columns,
                           .left_precision = precision,
                           .right_precision = precision,
                           .left = x,
-                          .right = weights->parameters.items[0].codes};
+                          .right = weights->parameters.items[0].codes,
+                          .sum = &sum};
         run_and_compare(context, package, c, &gemm);
+        plan_sum_free(&sum);
+        plan_free(&plan);
         mem_free(x);
         tw_package_free(package);
     }

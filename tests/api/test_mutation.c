@@ -32,7 +32,13 @@ static int set_up(void **state) {
         tw_compile(f->context, f->graph, f->weights, &options, &f->package, NULL) ||
         model_generate_codes("x", ROWS * INNER, 1, 1, f8, f->x, NULL, NULL))
         return -1;
-    CheckGemm gemm = {ROWS, INNER, COLUMNS, f8, f8, f->x, f->weights->parameters.items[0].codes};
+    CheckGemm gemm = {.rows = ROWS,
+                      .inner = INNER,
+                      .columns = COLUMNS,
+                      .left_precision = f8,
+                      .right_precision = f8,
+                      .left = f->x,
+                      .right = f->weights->parameters.items[0].codes};
     return check_gemm_twin(&gemm, NULL, f->twin, NULL) == STATUS_OK ? 0 : -1;
 }
 

@@ -6,6 +6,7 @@
 #include "check/check.h"
 #include "num/amp.h"
 #include "num/f8.h"
+#include "plan/search.h"
 
 #include <math.h>
 #include <string.h>
@@ -37,17 +38,18 @@ static void *random_codes(Random *random, uint64_t count, Precision precision, b
     return codes;
 }
 
-/* One output of the twin, instruction by instruction. */
-static F16 plain_dot(const CheckGemm *gemm, uint32_t row, uint32_t column) {
+/* Inner elements [k, end) of one output of the twin, instruction by instruction. */
+static F16 plain_part(const CheckGemm *gemm, uint32_t row, uint32_t column, uint32_t k,
+                      uint32_t end) {
     bool f8 = gemm->left_precision.kind == PRECISION_F8F143;
-    uint32_t lanes = f8 ? AMP_F8_LANES : AMP_F16_LANES, k = 0;
+    uint32_t lanes = f8 ? AMP_F8_LANES : AMP_F16_LANES;
     F16 sum = 0;
-    while (k < gemm->inner) {
+    while (k < end) {
         float acc = f16_to_f32(sum);
         for (int phase = 0; phase < AMP_PHASES; phase++, k += lanes) {
             uint8_t x8[AMP_F8_LANES] = {0}, w8[AMP_F8_LANES] = {0};
             F16 x16[AMP_F16_LANES] = {0}, w16[AMP_F16_LANES] = {0};
-            for (uint32_t lane = 0; lane < lanes && k + lane < gemm->inner; lane++) {
+            for (uint32_t lane = 0; lane < lanes && k + lane < end; lane++) {
                 size_t x = (size_t)row * gemm->inner + k + lane;
                 size_t w = (size_t)(k + lane) * gemm->columns + column;
                 if (f8) {
@@ -68,15 +70,52 @@ static F16 plain_dot(const CheckGemm *gemm, uint32_t row, uint32_t column) {
     return sum;
 }
 
+/* The whole: partials from last to first, but that of the owner before all. */
+static F16 plain_dot(const CheckGemm *gemm, uint32_t row, uint32_t column) {
+    const PlanSum *sum = gemm->sum;
+    if (!sum)
+        return plain_part(gemm, row, column, 0, gemm->inner);
+    F16 parts[8];
+    for (uint32_t i = 0; i < sum->parts; i++)
+        parts[i] = plain_part(gemm, row, column, i ? sum->end[i - 1] : 0, sum->end[i]);
+    uint32_t owner = sum->row_owner[row] + sum->column_owner[column];
+    volatile float total = f16_to_f32(parts[owner]) + 0.0f;
+    for (uint32_t i = 0; i < sum->parts; i++)
+        if (i != owner)
+            total = total + f16_to_f32(parts[i]);
+    return f32_to_f16(total, F16_OVERFLOW_SATURATE);
+}
+
+/* Up to eight parts that end with panels, owned at random. */
+static PlanSum random_sum(Random *random, uint32_t rows, uint32_t inner, uint32_t columns,
+                          uint32_t panel) {
+    uint32_t panels = (uint32_t)div_up(inner, panel);
+    PlanSum sum = {.parts = 1 + (uint32_t)random_below(random, MIN_OF(panels, 8u))};
+    sum.end = mem_alloc(sum.parts, sizeof *sum.end);
+    sum.row_owner = mem_alloc(rows, sizeof *sum.row_owner);
+    sum.column_owner = mem_alloc(columns, sizeof *sum.column_owner);
+    for (uint32_t i = 0; i < sum.parts; i++)
+        sum.end[i] = MIN_OF(inner, (i + 1) * (panels / sum.parts) * panel);
+    sum.end[sum.parts - 1] = inner;
+    for (uint32_t i = 0; i < rows; i++)
+        sum.row_owner[i] = (uint32_t)random_below(random, sum.parts / 2 + 1);
+    for (uint32_t i = 0; i < columns; i++)
+        sum.column_owner[i] = (uint32_t)random_below(random, sum.parts - sum.parts / 2);
+    return sum;
+}
+
 static void check_one(Random *random, Pool *pool, uint32_t rows, uint32_t inner, uint32_t columns,
                       Precision left, Precision right, bool odd) {
+    PlanSum sum = random_sum(random, rows, inner, columns, precision_group(left));
+    bool cut = random_below(random, 2);
     CheckGemm gemm = {.rows = rows,
                       .inner = inner,
                       .columns = columns,
                       .left_precision = left,
                       .right_precision = right,
                       .left = random_codes(random, (uint64_t)rows * inner, left, odd),
-                      .right = random_codes(random, (uint64_t)inner * columns, right, odd)};
+                      .right = random_codes(random, (uint64_t)inner * columns, right, odd),
+                      .sum = cut ? &sum : NULL};
     F16 *out = mem_alloc((uint64_t)rows * columns, sizeof *out);
     assert_int_equal(check_gemm_twin(&gemm, pool, out, NULL), STATUS_OK);
     for (uint32_t row = 0; row < rows; row++) {
@@ -90,6 +129,7 @@ static void check_one(Random *random, Pool *pool, uint32_t rows, uint32_t inner,
     mem_free((void *)gemm.left);
     mem_free((void *)gemm.right);
     mem_free(out);
+    plan_sum_free(&sum);
 }
 
 static void test_twin(void **state) {
@@ -99,7 +139,7 @@ static void test_twin(void **state) {
     Random random = random_seed(seed);
     static const uint32_t edges[] = {1, 15, 16, 17, 31, 32, 33};
     Pool *pool = pool_create(3);
-    for (int i = 0; i < 60; i++) {
+    for (int i = 0; i < 80; i++) {
         bool f8 = i & 1, odd = i % 3 == 0;
         Precision left =
             f8 ? (Precision){PRECISION_F8F143, (int8_t)(random_below(&random, 9) - 8)} : f16;
@@ -107,6 +147,8 @@ static void test_twin(void **state) {
             f8 ? (Precision){PRECISION_F8F143, (int8_t)(random_below(&random, 9) - 8)} : f16;
         uint32_t rows = edges[random_below(&random, 7)], inner = edges[random_below(&random, 7)];
         uint32_t columns = 1 + (uint32_t)random_below(&random, 70);
+        if (i % 4 == 3)
+            inner = 100 + (uint32_t)random_below(&random, 300); /* several parts */
         if (i % 10 == 9)
             rows = 250 + (uint32_t)random_below(&random, 300); /* several row blocks */
         check_one(&random, i % 2 ? pool : NULL, rows, inner, columns, left, right, odd);
@@ -121,7 +163,7 @@ static void test_saturation_and_zero(void **state) {
     const F16 right[3] = {0x4000, 0x3000, F16_QNAN};
     F16 out;
     for (int i = 0; i < 3; i++) {
-        CheckGemm gemm = {1, 1, 1, f16, f16, &left[i], &right[i]};
+        CheckGemm gemm = {1, 1, 1, f16, f16, &left[i], &right[i], NULL};
         assert_int_equal(check_gemm_twin(&gemm, NULL, &out, NULL), STATUS_OK);
         assert_int_equal(out, i == 0 ? F16_MAX : i == 1 ? 0x8000 : F16_QNAN);
     }
@@ -182,7 +224,7 @@ static void test_graph(void **state) {
     const void *given[] = {a, b, c, NULL, NULL};
     void *twin[5];
     double *reference[5];
-    assert_int_equal(check_twin(graph, given, NULL, twin, NULL), STATUS_OK);
+    assert_int_equal(check_twin(graph, NULL, given, NULL, twin, NULL), STATUS_OK);
     assert_int_equal(check_reference(graph, given, NULL, reference, NULL), STATUS_OK);
     assert_null(twin[0]);
     assert_null(reference[2]);
@@ -222,6 +264,81 @@ static void test_graph(void **state) {
     graph_free(graph);
 }
 
+/* A cast in the graph: the twin's codes are those of the scalar codec, the reference's numbers
+ * their values. */
+static void test_cast(void **state) {
+    (void)state;
+    static const char text[] = "input %x \"x\" : f16[40,70]\n"
+                               "parameter %w \"w\" : f8f143(s=-3)[70,9]\n"
+                               "%q = cast %x : f8f143(s=-4)[40,70]\n"
+                               "%y = gemm %q, %w : f16[40,9]\n"
+                               "output %y \"y\"\n";
+    Graph *graph;
+    assert_int_equal(graph_parse(text, sizeof text - 1, "g", &graph, NULL), STATUS_OK);
+    Random random = random_seed(21);
+    F16 *x = random_codes(&random, 40 * 70, f16, true);
+    for (int i = 0; i < 40 * 70; i++)
+        if ((x[i] & 0x7C00) == 0x7C00) /* no infinities, no NaNs */
+            x[i] = F16_MAX;
+    Precision scaled = {PRECISION_F8F143, -3};
+    uint8_t *w = random_codes(&random, 70 * 9, scaled, false);
+    const void *given[] = {x, w, NULL, NULL};
+    void *twin[4];
+    double *reference[4];
+    assert_int_equal(check_twin(graph, NULL, given, NULL, twin, NULL), STATUS_OK);
+    assert_int_equal(check_reference(graph, given, NULL, reference, NULL), STATUS_OK);
+    const uint8_t *codes = twin[2];
+    for (int i = 0; i < 40 * 70; i++) {
+        assert_int_equal(codes[i], f8_from_f16(x[i], F8_F143, -4, F8_DEVICE_SATURATE));
+        assert_true(reference[2][i] == (double)f8_to_f32(codes[i], F8_F143, -4));
+    }
+    CheckResult result = check_compare(f16, twin[3], twin[3], reference[3], 40 * 9);
+    assert_true(result.bit_exact && result.rel_rms_error < 0.001);
+    for (int v = 2; v < 4; v++) {
+        mem_free(twin[v]);
+        mem_free(reference[v]);
+    }
+    mem_free(x);
+    mem_free(w);
+    graph_free(graph);
+}
+
+/* A plan's parts and owners reach the twin. */
+static void test_plan(void **state) {
+    (void)state;
+    Graph *graph;
+    assert_int_equal(graph_build_gemm(&graph, 50, 160, 40, f16, NULL), STATUS_OK);
+    PlanForce force = {(char[]){"gemm"}, 5, 1, 6, false};
+    PlanOptions options = {.tiles = 60, .forces = &force, .force_count = 1};
+    PlanSearch search;
+    Plan plan;
+    PlanSum sum;
+    assert_int_equal(plan_search(graph, &options, &search, NULL), STATUS_OK);
+    assert_int_equal(plan_build(&search, &search.candidates[0], &plan, NULL), STATUS_OK);
+    assert_int_equal(plan_sum(graph, &plan, 2, &sum, NULL), STATUS_OK);
+    assert_int_equal(sum.parts, 6);
+    Random random = random_seed(33);
+    F16 *x = random_codes(&random, 50 * 160, f16, false);
+    F16 *w = random_codes(&random, 160 * 40, f16, false);
+    const void *given[] = {x, w, NULL};
+    void *cut[3], *whole[3];
+    assert_int_equal(check_twin(graph, &plan, given, NULL, cut, NULL), STATUS_OK);
+    assert_int_equal(check_twin(graph, NULL, given, NULL, whole, NULL), STATUS_OK);
+    CheckGemm gemm = {50, 160, 40, f16, f16, x, w, &sum};
+    const F16 *found = cut[2];
+    for (uint32_t i = 0; i < 50 * 40; i++)
+        assert_int_equal(found[i], plain_dot(&gemm, i / 40, i % 40));
+    assert_true(memcmp(cut[2], whole[2], 50 * 40 * sizeof(F16)) != 0);
+    mem_free(cut[2]);
+    mem_free(whole[2]);
+    mem_free(x);
+    mem_free(w);
+    plan_sum_free(&sum);
+    plan_free(&plan);
+    plan_search_free(&search);
+    graph_free(graph);
+}
+
 /* The product that `bench gemm` is judged by: what the order of roundings alone costs. */
 static void test_error_of_d1(void **state) {
     (void)state;
@@ -243,7 +360,7 @@ static void test_error_of_d1(void **state) {
         const void *given[] = {x, w, NULL};
         void *twin[3];
         double *reference[3];
-        assert_int_equal(check_twin(graph, given, NULL, twin, NULL), STATUS_OK);
+        assert_int_equal(check_twin(graph, NULL, given, NULL, twin, NULL), STATUS_OK);
         assert_int_equal(check_reference(graph, given, NULL, reference, NULL), STATUS_OK);
         CheckResult result = check_compare(f16, twin[2], twin[2], reference[2], 128 * 64);
         print_message("%s: max_abs_error %.6f, rel_rms_error %.6f\n", f8 ? "f8f143" : "f16",
@@ -302,7 +419,7 @@ static void test_without_memory(void **state) {
         for (uint64_t n = 1; status != STATUS_OK; n++) {
             void *results[3];
             mem_fail_after(n);
-            status = which ? check_twin(graph, given, NULL, results, NULL)
+            status = which ? check_twin(graph, NULL, given, NULL, results, NULL)
                            : check_reference(graph, given, NULL, (double **)results, NULL);
             mem_fail_after(0);
             assert_true((results[2] != NULL) == (status == STATUS_OK));
@@ -318,6 +435,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_twin),           cmocka_unit_test(test_saturation_and_zero),
         cmocka_unit_test(test_reference),      cmocka_unit_test(test_graph),
+        cmocka_unit_test(test_cast),           cmocka_unit_test(test_plan),
         cmocka_unit_test(test_error_of_d1),    cmocka_unit_test(test_compare),
         cmocka_unit_test(test_without_memory),
     };

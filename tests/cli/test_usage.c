@@ -34,7 +34,10 @@ static void test_options(void **state) {
         {"bench gemm --json=1", "error TW2003 at option --json: takes no value\n"},
         {"bench gemm --dump plna", "error TW2003 at option --dump: there is no 'plna'\n"
                                    "  fix: did you mean plan?\n"},
-        {"bench gemm --dump plan,zzzzzz", "fix: the allowed words are those of plan,lower,place"},
+        {"bench gemm --dump plan,zzzzzz",
+         "fix: the allowed words are those of plan,lower,place,exchange"},
+        {"bench gemm --rows 1 --inner 1 --columns 1 --cast early,late",
+         "error TW2005 at --cast: takes one word\n"},
         {"bench gemm --rows 1 --rows 1", "error TW2005 at option --rows: given twice\n"},
         {"bench gemm --rows 3 --inner 4", "error TW2006 at option --columns: bench needs it\n"},
         {"bench", "error TW2004: bench takes 1 argument (WORKLOAD), not 0\n"},

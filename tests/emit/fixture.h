@@ -52,7 +52,7 @@ static inline void fixture_create(Fixture *f, uint32_t rows, uint32_t inner, uin
     Precision precision;
     assert_non_null(precision_parse(operand, &precision));
     fixture_expect(graph_build_gemm(&f->graph, rows, inner, columns, precision, &diag), &diag);
-    PlanOptions options = {.tiles = tiles};
+    PlanOptions options = {.tiles = tiles, .no_exchange = true};
     fixture_expect(plan_search(f->graph, &options, &f->search, &diag), &diag);
     size_t candidate = 0;
     while (candidate < f->search.count &&

@@ -45,20 +45,23 @@ static void check_candidate(const PlanSearch *search, const PlanCandidate *candi
     assert_int_equal(plan_build(search, candidate, &plan, NULL), STATUS_OK);
     uint64_t slowest = 0, fullest = 0, total = 0;
     uint32_t used = plan_tiles_used(&plan);
-    assert_int_equal(used, candidate->gemm.rows * candidate->gemm.columns);
+    assert_int_equal(used, candidate_tiles(candidate));
+    assert_int_equal(plan.step_count, 1);
+    const PlanStep *step = &plan.steps[0];
+    assert_int_equal(step->kind, PLAN_GEMM);
     for (uint32_t tile = 0; tile < used; tile++) {
         PlanCall call;
-        assert_true(plan_call(search->graph, &plan, &plan.operations[0], tile, &call));
+        assert_int_equal(plan_call_count(search->graph, &plan, step, tile), 1);
+        plan_call(search->graph, &plan, step, tile, 0, &call);
         assert_int_equal(kernel_check(&call.spec, NULL), STATUS_OK);
         slowest = MAX_OF(slowest, kernel_step_cycles(&call.spec, call.scalars, 0));
         KernelInterface interface;
         kernel_interface(&call.spec, &interface);
         uint64_t bytes = 0;
         for (uint32_t i = 0; i < interface.operand_count; i++) {
-            const PlanValue *value = &plan.values[call.values[i]];
-            assert_int_equal(format_shard_bytes(&value->format,
-                                                &search->graph->values.items[call.values[i]].shape,
-                                                format_shard_of_tile(&value->format, tile)),
+            const PlanValue *value = &plan.values[call.operands[i].value];
+            assert_int_equal(call.operands[i].offset, 0);
+            assert_int_equal(plan_tile_bytes(&plan, call.operands[i].value, tile),
                              interface.operands[i].bytes);
             assert_int_equal(value->format.memory_class, interface.operands[i].memory_class);
             bytes += interface.operands[i].bytes;
@@ -66,8 +69,7 @@ static void check_candidate(const PlanSearch *search, const PlanCandidate *candi
         total += bytes;
         fullest = MAX_OF(fullest, bytes);
     }
-    PlanCall call;
-    assert_false(plan_call(search->graph, &plan, &plan.operations[0], used, &call));
+    assert_int_equal(plan_call_count(search->graph, &plan, step, used), 0);
     assert_true(slowest == candidate->cycles && slowest == plan.predicted_cycles);
     assert_true(fullest == candidate->tile_bytes);
     assert_true(total == candidate->total_bytes);
@@ -75,13 +77,18 @@ static void check_candidate(const PlanSearch *search, const PlanCandidate *candi
     for (uint32_t i = 0; i < plan.value_count; i++)
         stored += plan.values[i].total_bytes;
     assert_true(stored == total);
+    for (int i = 0; i < 2; i++) {
+        int left = candidate->gemm.swapped ? 1 : 0;
+        assert_int_equal(plan_copies(&plan, (uint32_t)i),
+                         i == left ? candidate->gemm.columns : candidate->gemm.rows);
+    }
     plan_free(&plan);
 }
 
 static const PlanCandidate *find(const PlanSearch *search, GemmChoice choice) {
     for (size_t i = 0; i < search->count; i++) {
         const GemmChoice *at = &search->candidates[i].gemm;
-        if (at->rows == choice.rows && at->columns == choice.columns &&
+        if (at->rows == choice.rows && at->columns == choice.columns && at->inner == 1 &&
             at->swapped == choice.swapped && at->weights == choice.weights)
             return &search->candidates[i];
     }
@@ -99,7 +106,10 @@ static void check_complete(const PlanSearch *search, uint32_t rows, uint32_t col
                     if (r > m || c > (n + 15) / 16)
                         continue;
                     grids++;
-                    GemmChoice choice = {r, c, 1, swapped, (MemoryClass)weights};
+                    GemmChoice choice = {.rows = r,
+                                         .columns = c,
+                                         .swapped = swapped,
+                                         .weights = (MemoryClass)weights};
                     const PlanCandidate *found = find(search, choice);
                     assert_non_null(found); /* small shapes: kernels take all */
                     assert_true(found->cycles >= search->candidates[0].cycles);
@@ -123,7 +133,7 @@ static void test_every_grid(void **state) {
         Precision precision = below(&random, 2) ? f16 : f8(-4);
         Graph *graph = gemm_graph(extents[0], extents[1], extents[2], precision, below(&random, 2),
                                   below(&random, 2));
-        PlanOptions options = {.tiles = 1 + below(&random, 24)};
+        PlanOptions options = {.tiles = 1 + below(&random, 24), .no_exchange = true};
         PlanSearch search;
         assert_int_equal(plan_search(graph, &options, &search, NULL), STATUS_OK);
         check_complete(&search, extents[0], extents[2]);
@@ -147,7 +157,7 @@ static bool ordered(const PlanCandidate *a, const PlanCandidate *b) {
 static void test_whole_chip(void **state) {
     (void)state;
     Graph *graph = gemm_graph(729, 1152, 4304, f8(-4), false, false);
-    PlanOptions options = {.tiles = CHIP_TILES};
+    PlanOptions options = {.tiles = CHIP_TILES, .no_exchange = true};
     PlanSearch search;
     assert_int_equal(plan_search(graph, &options, &search, NULL), STATUS_OK);
     assert_true(search.count > 10000);
@@ -156,15 +166,16 @@ static void test_whole_chip(void **state) {
     for (size_t i = 0; i < search.count; i += search.count / 20)
         check_candidate(&search, &search.candidates[i]);
     /* ipu-stack's fused projections store 16 or 32 copies of 736 padded tokens in this grid. */
-    const PlanCandidate *tokens = find(&search, (GemmChoice){32, 46, 1, true, MEMORY_INTERLEAVED});
+    GemmChoice choice = {.rows = 32, .columns = 46, .swapped = true, .weights = MEMORY_INTERLEAVED};
+    const PlanCandidate *tokens = find(&search, choice);
     assert_non_null(tokens);
     Plan plan;
     assert_int_equal(plan_build(&search, tokens, &plan, NULL), STATUS_OK);
     assert_true(plan.values[0].total_bytes == 27131904);
     assert_true(plan.values[1].total_bytes == 46 * UINT64_C(4958208));
     plan_free(&plan);
-    assert_non_null(find(&search, (GemmChoice){5, 269, 1, false, MEMORY_STANDARD}));
-    assert_null(find(&search, (GemmChoice){5, 270, 1, false, MEMORY_STANDARD}));
+    assert_non_null(find(&search, (GemmChoice){.rows = 5, .columns = 269}));
+    assert_null(find(&search, (GemmChoice){.rows = 5, .columns = 270}));
     plan_search_free(&search);
     graph_free(graph);
 }
@@ -173,7 +184,7 @@ static void test_whole_chip(void **state) {
 static void test_hopeless(void **state) {
     (void)state;
     Graph *graph = gemm_graph(729, 1152, 4304, f8(-4), false, false);
-    PlanOptions options = {.tiles = 7};
+    PlanOptions options = {.tiles = 7, .no_exchange = true};
     PlanSearch search;
     assert_int_equal(plan_search(graph, &options, &search, NULL), STATUS_OK);
     assert_int_equal(search.count, 0);
@@ -217,11 +228,14 @@ static void test_forced(void **state) {
     options.tiles = 200;
     force.columns = 6; /* five groups of 16 columns */
     assert_int_equal(search_with(graph, &options, &search), ERR_PLAN_GRID);
-    force = (PlanForce){(char[]){"y"}, 3, 5, 2, false};
+    force = (PlanForce){(char[]){"y"}, 3, 5, 5, false}; /* four panels of 16 */
     assert_int_equal(search_with(graph, &options, &search), ERR_PLAN_GRID);
     force = (PlanForce){(char[]){"y"}, 0, 5, 1, false};
     assert_int_equal(search_with(graph, &options, &search), ERR_PLAN_GRID);
     force = (PlanForce){(char[]){"y"}, 80, 2, 1, true}; /* swapped: 80 rows, 7 groups */
+    assert_int_equal(search_with(graph, &options, &search), STATUS_OK);
+    plan_search_free(&search);
+    force.operation = (char[]){"gemm"}; /* the only one */
     assert_int_equal(search_with(graph, &options, &search), STATUS_OK);
     plan_search_free(&search);
     force.operation = (char[]){"z"};
@@ -233,32 +247,142 @@ static void test_forced(void **state) {
     graph_free(graph);
 }
 
-/* Copies of a parameter are limited, those of an input are not. */
+/* Copies of a parameter are limited, those of an input are not; what is missing is multicast. */
 static void test_copies(void **state) {
     (void)state;
     Graph *graph = gemm_graph(100, 64, 80, f16, false, false);
-    PlanOptions options = {.tiles = 40, .max_copies = 3};
+    PlanOptions options = {.tiles = 40, .max_copies = 3, .complete = true};
     PlanSearch search;
     assert_int_equal(search_with(graph, &options, &search), STATUS_OK);
-    bool wide = false;
-    for (size_t i = 0; i < search.count; i++) {
+    bool wide = false, moved = false;
+    for (size_t i = 0; i < search.count; i += 7) {
         Plan plan;
         assert_int_equal(plan_build(&search, &search.candidates[i], &plan, NULL), STATUS_OK);
-        assert_true(plan.values[1].format.replicas <= 3);
-        wide |= plan.values[0].format.replicas > 3;
+        assert_true(plan_copies(&plan, 1) <= 3);
+        wide |= plan_copies(&plan, 0) > 3;
+        moved |= plan.steps[0].kind == PLAN_EXCHANGE;
         plan_free(&plan);
     }
-    assert_true(wide);
+    assert_true(wide && moved);
     plan_search_free(&search);
-    PlanForce force = {(char[]){"y"}, 4, 5, 1, false};
-    options.forces = &force;
-    options.force_count = 1;
-    assert_int_equal(search_with(graph, &options, &search), ERR_PLAN_COPIES);
     options.tiles = 0;
     assert_int_equal(search_with(graph, &options, &search), ERR_PLAN_TILES);
     options.tiles = CHIP_TILES + 1;
     assert_int_equal(search_with(graph, &options, &search), ERR_PLAN_TILES);
     graph_free(graph);
+}
+
+/* For every grid of every kind, forced, there is a candidate in the free search that costs no more
+ * and takes no more memory. */
+static void check_dominated(const Graph *graph, const PlanOptions *free_options,
+                            const PlanSearch *search, PlanForce force) {
+    PlanOptions options = *free_options;
+    options.forces = &force;
+    options.force_count = 1;
+    PlanSearch forced;
+    if (search_with(graph, &options, &forced))
+        return;
+    for (size_t i = 0; i < forced.count; i++) {
+        const PlanCandidate *wanted = &forced.candidates[i];
+        bool found = false;
+        for (size_t k = 0; k < search->count && !found; k++) {
+            const PlanCandidate *other = &search->candidates[k];
+            found = other->cycles <= wanted->cycles && other->tile_bytes <= wanted->tile_bytes &&
+                    other->interleaved <= wanted->interleaved;
+        }
+        if (!found)
+            fail_msg("grid %u,%u,%u%s is left out", force.rows, force.columns, force.inner,
+                     force.swapped ? ",swapped" : "");
+        assert_true(wanted->tile_bytes >= search->least.tile_bytes);
+    }
+    plan_search_free(&forced);
+}
+
+static void test_complete(void **state) {
+    (void)state;
+    uint64_t seed = 4711;
+    print_message("seed %llu\n", (unsigned long long)seed);
+    Random random = random_seed(seed);
+    int rounds = getenv("TW_TEST_ALL") ? 60 : 6;
+    for (int round = 0; round < rounds; round++) {
+        bool device = below(&random, 2);
+        uint32_t rows = 1 + below(&random, 40), inner = 1 + below(&random, 200),
+                 columns = 1 + below(&random, 60);
+        Precision precision = below(&random, 2) ? f16 : f8(-4);
+        Graph *graph;
+        assert_int_equal(
+            device ? graph_build_device_gemm(&graph, rows, inner, columns, precision, NULL)
+                   : graph_build_gemm(&graph, rows, inner, columns, precision, NULL),
+            STATUS_OK);
+        PlanOptions options = {.tiles = 1 + below(&random, 20),
+                               .device_input = device,
+                               .complete = true,
+                               .max_copies = below(&random, 2) ? 1 + below(&random, 3) : 0};
+        PlanSearch search;
+        assert_int_equal(plan_search(graph, &options, &search, NULL), STATUS_OK);
+        assert_false(search.left_out);
+        for (uint32_t r = 1; r <= options.tiles; r++)
+            for (uint32_t c = 1; r * c <= options.tiles; c++)
+                for (uint32_t k = 1; r * c * k <= options.tiles; k++)
+                    for (int swapped = 0; swapped < 2; swapped++)
+                        check_dominated(graph, &options, &search,
+                                        (PlanForce){(char[]){"y"}, r, c, k, swapped});
+        /* Leaving out what is far costs nothing. */
+        PlanSearch near;
+        options.complete = false;
+        assert_int_equal(plan_search(graph, &options, &near, NULL), STATUS_OK);
+        assert_true(near.candidates[0].cycles == search.candidates[0].cycles);
+        plan_search_free(&near);
+        plan_search_free(&search);
+        graph_free(graph);
+    }
+}
+
+/* What the published stack stores of a fused projection: weights 46 times. */
+static void test_published(void **state) {
+    (void)state;
+    Graph *graph;
+    assert_int_equal(graph_build_gemm(&graph, 729, 1152, 3456, f8(-4), NULL), STATUS_OK);
+    PlanForce force;
+    assert_int_equal(plan_force_parse("gemm=16,46,2,swapped", &force, NULL), STATUS_OK);
+    PlanOptions options = {.tiles = CHIP_TILES, .forces = &force, .force_count = 1};
+    PlanSearch search;
+    assert_int_equal(plan_search(graph, &options, &search, NULL), STATUS_OK);
+    Plan plan;
+    assert_int_equal(plan_build(&search, &search.candidates[0], &plan, NULL), STATUS_OK);
+    assert_true(plan.values[1].total_bytes == 183140352);
+    assert_int_equal(plan_copies(&plan, 1), 46);
+    assert_int_equal(plan_tiles_used(&plan), 1472);
+    plan_free(&plan);
+    plan_search_free(&search);
+    mem_free(force.operation);
+    graph_free(graph);
+}
+
+/* A device input is F16, once, in pieces that differ little. */
+static void test_device_format(void **state) {
+    (void)state;
+    static const uint32_t cases[][4] = {{729, 1152, 32, 1472}, {729, 4304, 32, 1472},
+                                        {1, 1, 16, 1},         {37, 100, 32, 64},
+                                        {5, 3000, 16, 7},      {200, 16, 32, 1000}};
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
+        for (int transposed = 0; transposed < 2; transposed++) {
+            Shape shape = {2, {cases[i][transposed], cases[i][1 - transposed]}};
+            Format format = plan_device_format(&shape, transposed, cases[i][2], cases[i][3]);
+            assert_int_equal(format_check(&format, &shape, NULL), STATUS_OK);
+            assert_int_equal(format.replicas, 1);
+            assert_int_equal(format.precision.kind, PRECISION_F16);
+            assert_true(format.tile_count <= cases[i][3]);
+            uint64_t total = format_total_bytes(&format, &shape);
+            uint64_t widest = format_widest_bytes(&format, &shape);
+            assert_true(total == 2 * align_up(cases[i][0], 16) * align_up(cases[i][1], 16));
+            /* No grid of rows and groups has a smaller largest piece. */
+            for (uint32_t c = 1; c <= cases[i][3]; c++) {
+                uint64_t groups = div_up(cases[i][1], cases[i][2]);
+                uint64_t most = div_up(align_up(cases[i][0], 16), cases[i][3] / c);
+                assert_true(widest <= 2 * most * div_up(groups, c) * cases[i][2]);
+            }
+        }
 }
 
 static void expect_graph_error(const char *text) {
@@ -280,6 +404,14 @@ static void test_graphs_not_covered(void **state) {
     expect_graph_error("input %x \"x\" : f16[16,16]\ninput %w \"w\" : f16[16,16]\n"
                        "%y = gemm %x, %w : f16[16,16]\n%z = gemm %y, %w : f16[16,16]\n"
                        "output %z \"z\"\n");
+    expect_graph_error("input %x \"x\" : f16[16,16]\n%q = cast %x : f8f143(s=0)[16,16]\n"
+                       "output %q \"y\"\n");
+    expect_graph_error("input %x \"x\" : f16[16,16]\n%q = cast %x : f8f143(s=0)[16,16]\n"
+                       "%r = cast %x : f8f143(s=1)[16,16]\n%y = gemm %q, %r : f16[16,16]\n"
+                       "output %y \"y\"\n");
+    expect_graph_error("input %x \"x\" : f16[16,16]\ninput %w \"w\" : f8f143(s=0)[16,16]\n"
+                       "%q = cast %x : f8f143(s=0)[16,16]\n%y = gemm %q, %w : f16[16,16]\n"
+                       "output %y \"y\"\noutput %q \"q\"\n");
     expect_graph_error("input %x \"x\" : f16[16,16]\ninput %w \"w\" : f16[16,16]\n"
                        "input %v \"v\" : f16[16,16]\n"
                        "%y = gemm %x, %w : f16[16,16]\noutput %y \"y\"\noutput %v \"z\"\n");
@@ -287,9 +419,15 @@ static void test_graphs_not_covered(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_grid), cmocka_unit_test(test_whole_chip),
-        cmocka_unit_test(test_hopeless),   cmocka_unit_test(test_forced),
-        cmocka_unit_test(test_copies),     cmocka_unit_test(test_graphs_not_covered),
+        cmocka_unit_test(test_every_grid),
+        cmocka_unit_test(test_whole_chip),
+        cmocka_unit_test(test_hopeless),
+        cmocka_unit_test(test_forced),
+        cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_complete),
+        cmocka_unit_test(test_published),
+        cmocka_unit_test(test_device_format),
+        cmocka_unit_test(test_graphs_not_covered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

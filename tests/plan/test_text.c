@@ -87,7 +87,7 @@ static void test_mismatch(void **state) {
     Diag diag;
     diag_init(&diag);
     assert_int_equal(plan_parse(text, "test", other, &plan, &diag), ERR_PLAN_MISMATCH);
-    assert_int_equal(diag.entries[0].place.line, 1); /* other cycles */
+    assert_int_equal(diag.entries[0].place.line, 2); /* other cycles */
     diag_free(&diag);
     assert_int_equal(plan_parse("plan tiles=3\n", "test", graph, &plan, NULL), ERR_PLAN_TEXT);
     assert_int_equal(plan_parse("plan", "test", graph, &plan, NULL), ERR_PLAN_TEXT);
@@ -96,9 +96,11 @@ static void test_mismatch(void **state) {
                      ERR_PLAN_TEXT);
     graph_free(graph);
     graph = example(4000, 4000, 4000);
-    assert_int_equal(plan_parse("plan tiles=3\noperation y grid=1,3,1 weights=standard cycles=1\n",
-                                "test", graph, &plan, NULL),
-                     ERR_PLAN_GRID);
+    assert_int_equal(
+        plan_parse("plan tiles=3\noperation y grid=1,3,1 weights=standard fast=columns "
+                   "owners=1,1 left=3 right=1 cycles=1\n",
+                   "test", graph, &plan, NULL),
+        ERR_PLAN_GRID);
     mem_free(text);
     graph_free(graph);
     graph_free(other);

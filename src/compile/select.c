@@ -1,0 +1,186 @@
+/* Which candidate is the first that can be placed, and how near the others come. */
+#include "compile/attempt.h"
+
+#include "base/progress.h"
+#include "chip/chip.h"
+
+#include <string.h>
+
+static uint64_t space_bytes(const PlaceSpace *space, uint32_t from) {
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < space->count; i++)
+        if (space->ranges[i].end > from)
+            bytes += space->ranges[i].end - MAX_OF(space->ranges[i].begin, from);
+    return bytes;
+}
+
+/* Bytes alone decide most hopeless candidates, those among them that no kernel takes. */
+static bool probe_bytes(const PlanCandidate *candidate, Probe *probe) {
+    PlaceSpace space = emit_space_most();
+    uint64_t all = space_bytes(&space, 0), paired = space_bytes(&space, CHIP_REGION1_BASE);
+    uint64_t over_all = candidate->tile_bytes > all ? candidate->tile_bytes - all : 0;
+    uint64_t over_paired = candidate->interleaved > paired ? candidate->interleaved - paired : 0;
+    *probe = (Probe){.verdict = PLACE_INFEASIBLE,
+                     .memory = over_paired > over_all ? "interleaved" : "total",
+                     .bytes_over = MAX_OF(over_all, over_paired)};
+    return probe->bytes_over == 0;
+}
+
+/* ---- tile 0 alone, in the most memory that any tile can have */
+
+/* Outcomes by what decides them: candidates that differ in tiles only have the same first tile. */
+typedef struct Known {
+    uint64_t hash;
+    Probe probe;
+} Known;
+
+typedef struct Prober {
+    const PlanSearch *search;
+    Known *known;
+    size_t slots, count;
+} Prober;
+
+static uint64_t hash_mix(uint64_t hash, uint64_t value) {
+    hash = (hash ^ value) * 0x9E3779B97F4A7C15u;
+    return hash ^ hash >> 29;
+}
+
+static uint64_t hash_tile(const TileGraph *tile) {
+    uint64_t hash = hash_mix(tile->end_event, tile->pairs.count);
+    for (size_t i = 0; i < tile->buffers.count; i++) {
+        const LowerBuffer *b = &tile->buffers.items[i];
+        hash = hash_mix(hash, (uint64_t)b->bytes << 32 | b->tail);
+        hash =
+            hash_mix(hash, (uint64_t)b->alignment << 32 | (uint64_t)b->memory_class << 8 | b->role);
+        hash = hash_mix(hash, (uint64_t)b->first_event << 32 | b->last_event);
+        hash = hash_mix(hash, b->is_piece ? (uint64_t)b->whole << 32 | b->offset : 0);
+    }
+    for (size_t i = 0; i < tile->pairs.count; i++)
+        hash = hash_mix(hash, (uint64_t)tile->pairs.items[i].a << 32 | tile->pairs.items[i].b);
+    return hash | 1; /* 0 is a free slot */
+}
+
+static Known *find_known(const Prober *prober, uint64_t hash) {
+    size_t slot = hash & (prober->slots - 1);
+    while (prober->known[slot].hash != 0 && prober->known[slot].hash != hash)
+        slot = (slot + 1) & (prober->slots - 1);
+    return &prober->known[slot];
+}
+
+static bool prober_grow(Prober *prober) {
+    if (2 * prober->count < prober->slots)
+        return true;
+    Prober larger = {.slots = prober->slots ? 2 * prober->slots : 64};
+    larger.known = mem_alloc(larger.slots, sizeof *larger.known);
+    if (!larger.known)
+        return false;
+    for (size_t i = 0; i < prober->slots; i++)
+        if (prober->known[i].hash)
+            *find_known(&larger, prober->known[i].hash) = prober->known[i];
+    mem_free(prober->known);
+    prober->known = larger.known;
+    prober->slots = larger.slots;
+    return true;
+}
+
+static Status no_memory(Diag *diag) {
+    return diag_error(diag, ERR_NO_MEMORY, DIAG_NOWHERE, "looking for a plan that fits");
+}
+
+static Status probe_first_tile(Prober *prober, const Plan *plan, Probe *probe, Diag *diag) {
+    Attempt first = {0};
+    PlaceSpace space = emit_space_most();
+    double seconds[COMPILE_PASSES] = {0};
+    Status status = lower_first_tile(prober->search->graph, plan, &first.tiles, diag);
+    if (!status && !prober_grow(prober))
+        status = no_memory(diag);
+    if (!status) {
+        uint64_t hash = hash_tile(&first.tiles);
+        Known *known = find_known(prober, hash);
+        if (known->hash == 0) {
+            first.spaces = &space;
+            status = attempt_place(&first, NULL, seconds, &known->probe, diag);
+            if (status == ERR_PLACE_INFEASIBLE || status == ERR_PLACE_NOT_FOUND)
+                status = STATUS_OK;
+            known->hash = status ? 0 : hash;
+            prober->count++;
+        }
+        *probe = known->probe;
+    }
+    place_map_free(&first.places);
+    tile_graph_free(&first.tiles);
+    return status;
+}
+
+/* Probes, then lowers, links, places and schedules the whole chip; *fits tells whether that worked,
+ * else *probe why not. */
+static Status try_candidate(Prober *prober, const PlanCandidate *candidate, Pool *pool,
+                            double seconds[COMPILE_PASSES], Attempt *attempt, Probe *probe,
+                            bool *fits, Diag *diag) {
+    *fits = false;
+    *attempt = (Attempt){0};
+    if (!probe_bytes(candidate, probe))
+        return STATUS_OK;
+    double since = clock_seconds();
+    Plan plan;
+    Status status = plan_build(prober->search, candidate, &plan, diag);
+    if (!status)
+        status = probe_first_tile(prober, &plan, probe, diag);
+    count_time(&seconds[COMPILE_PLACE], &since);
+    if (status || probe->verdict != PLACE_PLACED) {
+        plan_free(&plan);
+        return status;
+    }
+    status = attempt_make(prober->search->graph, &plan, pool, seconds, attempt, probe, diag);
+    *fits = status == STATUS_OK;
+    return probe->verdict == PLACE_PLACED ? status : STATUS_OK;
+}
+
+Status candidate_fits(const PlanSearch *search, const PlanCandidate *candidate, Pool *pool,
+                      bool *fits, Diag *diag) {
+    double seconds[COMPILE_PASSES] = {0};
+    Attempt attempt;
+    Probe probe;
+    Prober prober = {.search = search};
+    Status status = try_candidate(&prober, candidate, pool, seconds, &attempt, &probe, fits, diag);
+    attempt_free(&attempt);
+    mem_free(prober.known);
+    return status;
+}
+
+/* Nearer to fitting: fewer bytes over. */
+static void note_failure(Selection *selection, const PlanCandidate *candidate, const Probe *probe) {
+    selection->undecided |= probe->verdict == PLACE_NOT_FOUND;
+    if (selection->probe.memory && selection->probe.bytes_over <= probe->bytes_over)
+        return;
+    selection->nearest = *candidate;
+    selection->probe = *probe;
+}
+
+Status select_candidate(const PlanSearch *search, Pool *pool, double seconds[COMPILE_PASSES],
+                        Selection *selection, Attempt *attempt, Diag *diag) {
+    *selection = (Selection){0};
+    *attempt = (Attempt){0};
+    Prober prober = {.search = search};
+    Status status = STATUS_OK;
+    bool fits = false;
+    for (size_t i = 0; i < search->count && !status && !fits; i++) {
+        Probe probe;
+        attempt_free(attempt);
+        status = try_candidate(&prober, &search->candidates[i], pool, seconds, attempt, &probe,
+                               &fits, diag);
+        selection->chosen = i;
+        if (!status && !fits)
+            note_failure(selection, &search->candidates[i], &probe);
+    }
+    mem_free(prober.known);
+    if (status || fits)
+        return status;
+    attempt_free(attempt);
+    selection->chosen = search->count;
+    if (search->count == 0) { /* every grid has a part that no kernel takes */
+        probe_bytes(&search->least, &selection->probe);
+        selection->nearest = search->least;
+    }
+    return STATUS_OK;
+}
