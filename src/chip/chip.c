@@ -37,11 +37,6 @@ const char *chip_evidence_name(ChipEvidence evidence) {
     return names[evidence];
 }
 
-const ChipCsr *chip_csrs(size_t *count) {
-    *count = COUNT_OF(csrs);
-    return csrs;
-}
-
 const ChipCsr *chip_csr_by_number(bool worker, unsigned number) {
     for (size_t i = 0; i < COUNT_OF(csrs); i++)
         if (csrs[i].worker == worker && csrs[i].number == number)
@@ -54,16 +49,6 @@ const ChipCsr *chip_csr_by_name(bool worker, const char *name) {
         if (csrs[i].worker == worker && strcmp(csrs[i].name, name) == 0)
             return &csrs[i];
     return NULL;
-}
-
-const char *chip_exception_name(ChipException exception) {
-    static const char *const names[CHIP_TEXCPT_COUNT] = {
-        "TEXCPT_NONE",          "TEXCPT_RBRK",       "TEXCPT_PBRK0",      "TEXCPT_PBRK1",
-        "TEXCPT_BOS",           "TEXCPT_FP",         "TEXCPT_CONFLICT",   "TEXCPT_EXCONF",
-        "TEXCPT_INVALID_ADDR",  "TEXCPT_INVALID_OP", "TEXCPT_INVALID_PC", "TEXCPT_DBRK",
-        "TEXCPT_INVALID_INSTR", "TEXCPT_EXERR",      "TEXCPT_MEMERR",     "TEXCPT_IBRK"};
-    assert((unsigned)exception < CHIP_TEXCPT_COUNT);
-    return names[exception];
 }
 
 /* Pairs run up and down the columns of half a supertile: block b is one such column of 23 pairs. */

@@ -61,32 +61,9 @@ typedef struct ChipCsr {
     bool worker; /* else the supervisor's */
 } ChipCsr;
 
-const ChipCsr *chip_csrs(size_t *count);
 /* The register of that file, or NULL. Names without $. */
 const ChipCsr *chip_csr_by_number(bool worker, unsigned number);
 const ChipCsr *chip_csr_by_name(bool worker, const char *name);
-
-/* ---- exceptions, the numbers of ETYPE; names "TEXCPT_CONFLICT" (graphcore-ipu-research) */
-typedef enum ChipException {
-    CHIP_TEXCPT_NONE,
-    CHIP_TEXCPT_RBRK,
-    CHIP_TEXCPT_PBRK0,
-    CHIP_TEXCPT_PBRK1,
-    CHIP_TEXCPT_BOS,
-    CHIP_TEXCPT_FP,
-    CHIP_TEXCPT_CONFLICT,
-    CHIP_TEXCPT_EXCONF,
-    CHIP_TEXCPT_INVALID_ADDR,
-    CHIP_TEXCPT_INVALID_OP,
-    CHIP_TEXCPT_INVALID_PC,
-    CHIP_TEXCPT_DBRK,
-    CHIP_TEXCPT_INVALID_INSTR,
-    CHIP_TEXCPT_EXERR,
-    CHIP_TEXCPT_MEMERR,
-    CHIP_TEXCPT_IBRK,
-    CHIP_TEXCPT_COUNT
-} ChipException;
-const char *chip_exception_name(ChipException exception);
 
 /* Receive errors, CTXT_STS.ERERR (documented names). */
 typedef enum ChipReceiveError {

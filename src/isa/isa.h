@@ -114,8 +114,6 @@ IsaForm isa_form_next(const char *mnemonic, IsaForm last);
 /* Does the form's id end with "_" and the suffix, capitals aside? `add.i16` names ADD_I16: so the
  * disassembler tells apart forms that could hold the same operands. */
 bool isa_form_has_suffix(IsaForm form, const char *suffix, size_t length);
-/* The form whose id is `id` ("ADD_I16"), or ISA_INVALID. */
-IsaForm isa_form_by_id(const char *id);
 
 /* Is `value` one that the operand can hold: a register of the right alignment, an immediate in
  * range? Register operands are 0..15. */

@@ -225,13 +225,6 @@ IsaForm isa_form_next(const char *mnemonic, IsaForm last) {
     return ISA_INVALID;
 }
 
-IsaForm isa_form_by_id(const char *id) {
-    for (IsaForm form = ISA_INVALID + 1; form < ISA_FORM_COUNT; form++)
-        if (strcmp(sources[form].id, id) == 0)
-            return form;
-    return ISA_INVALID;
-}
-
 bool isa_form_has_suffix(IsaForm form, const char *suffix, size_t length) {
     const char *id = isa_form_info(form)->id;
     size_t whole = strlen(id);

@@ -1,7 +1,6 @@
 #include "kernel/families.h"
 
 #include "base/embed.h"
-#include "base/random.h"
 
 #include <assert.h>
 #include <string.h>
@@ -20,11 +19,6 @@ static const FamilyInfo *family_of(const KernelSpec *spec) {
 
 bool kernel_spec_equal(const KernelSpec *a, const KernelSpec *b) {
     return a->family == b->family && family_of(a)->equal(a, b);
-}
-
-uint64_t kernel_spec_hash(const KernelSpec *spec) {
-    char name[KERNEL_NAME_SIZE];
-    return fnv1a64(kernel_name(spec, name));
 }
 
 Status kernel_check(const KernelSpec *spec, Diag *diag) {

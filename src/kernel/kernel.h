@@ -148,7 +148,6 @@ typedef struct KernelSpec {
 } KernelSpec;
 
 bool kernel_spec_equal(const KernelSpec *a, const KernelSpec *b);
-uint64_t kernel_spec_hash(const KernelSpec *spec);
 
 /* Is there such a kernel? ERR_KERNEL_SHAPE with the limit that is broken, ERR_KERNEL_PRECISION.
  * All functions below want a spec that passes. */

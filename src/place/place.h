@@ -4,8 +4,8 @@
  *  1. A buffer starts at a multiple of its alignment and lies, with its tail, inside one available
  *     range and on one side of 0x80000; an interleaved one at or above 0x80000.
  *  2. Buffers whose lifetimes overlap do not overlap in bytes.
- *  3. A conflict pair that is not soft shares no effective element (16 KiB below 0x80000, the 32
- * KiB pair above), tails included, whatever the lifetimes.
+ *  3. A conflict pair that is not soft shares no effective element (16 KiB below 0x80000, the
+ *     32 KiB pair above), tails included, whatever the lifetimes.
  *  4. Aliases lie at a fixed offset in their root.
  *  5. A sequence (iterated parameter) is one block of equally spaced members; members that
  *     conflict with each other are spaced by whole elements.
@@ -116,7 +116,7 @@ void place_result_free(PlaceResult *result);
 Status place_report(const PlaceProblem *problem, const PlaceResult *result, int32_t tile,
                     Diag *diag);
 
-/* Checks rules 1 to 6 without trusting the solver. NULL if all hold; else the first broken rule as
+/* Checks the rules without trusting the solver. NULL if all hold; else the first broken rule as
  * a text in `buffer`. */
 const char *place_check(const PlaceProblem *problem, const PlaceResult *result, char *buffer,
                         size_t size);

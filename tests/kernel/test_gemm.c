@@ -249,7 +249,6 @@ static void specs_compare(void **state) {
         KernelSpec b = gemm(3, 4, 5, variant);
         assert_int_equal(kernel_spec_equal(&a, &b), variant == 0);
         assert_int_equal(strcmp(name, kernel_name(&b, other)) == 0, variant == 0);
-        assert_int_equal(kernel_spec_hash(&a) == kernel_spec_hash(&b), variant == 0);
     }
 }
 
