@@ -5,6 +5,7 @@
 #include "isa/isa.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 static TwStatus write_object(TwContext *context, const AsmObject *object, const char *path) {
     uint8_t *bytes;
@@ -26,6 +27,16 @@ static TwStatus print_listing(TwContext *context, const AsmObject *object, FILE 
     return 0;
 }
 
+/* Preprocessors read devices too, and some of these never end. */
+static Status preprocess(const char *source, const TwAssembleOptions *options, char **text,
+                         size_t *size, Diag *diag) {
+    struct stat info;
+    if (stat(source, &info) == 0 && (S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode)))
+        return diag_error(diag, ERR_FILE_READ, (DiagPlace){.file = source, .tile = -1},
+                          "cannot read: a device is no source file");
+    return api_preprocess(source, options, text, size, diag);
+}
+
 TwStatus tw_assemble(TwContext *context, const char *source, const char *object,
                      const TwAssembleOptions *options) {
     static const TwAssembleOptions none = {0};
@@ -33,7 +44,7 @@ TwStatus tw_assemble(TwContext *context, const char *source, const char *object,
     char *text;
     size_t size;
     Status status = options->preprocessor
-                        ? api_preprocess(source, options, &text, &size, &context->diag)
+                        ? preprocess(source, options, &text, &size, &context->diag)
                         : file_read(source, (uint8_t **)&text, &size, &context->diag);
     if (status != STATUS_OK)
         return (TwStatus)status;

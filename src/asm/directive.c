@@ -225,7 +225,7 @@ static void string_directive(Assembler *a, Cursor *cursor, bool ends_with_zero) 
 }
 
 static void emit_fill(Assembler *a, int64_t count, unsigned size, int64_t value, Place place) {
-    if (count < 0 || count * size > MAX_SECTION_BYTES) {
+    if (count < 0 || count > MAX_SECTION_BYTES / size) {
         asm_error(a, ERR_ASM_DIRECTIVE, place, "%lld is no sensible count", (long long)count);
         return;
     }
