@@ -78,6 +78,10 @@ Status select_candidate(const PlanSearch *search, Pool *pool, double seconds[COM
 Status candidate_fits(const PlanSearch *search, const PlanCandidate *candidate, Pool *pool,
                       bool *fits, Diag *diag);
 
+/* ERR_COMPILE_PROVED, told with *refusal, if one value alone is larger than the memory of all
+ * tiles: sizes beyond that have no price. */
+Status refuse_giant(const Graph *graph, uint32_t tiles, CompileRefusal *refusal, Diag *diag);
+
 /* Reports that no candidate can be placed, after looking for what would fit. */
 Status refuse(const PlanSearch *search, const Selection *selection, Pool *pool,
               CompileRefusal *refusal, Diag *diag);

@@ -60,7 +60,11 @@ static Status choose(Compiler *compiler) {
     CompileResult *result = compiler->result;
     PlanSearch search;
     Selection selection = {0};
-    Status status = search_and_select(compiler, false, &search, &selection);
+    Status status = refuse_giant(compiler->graph, compiler->options->plan.tiles, &result->refusal,
+                                 compiler->diag);
+    if (status)
+        return status;
+    status = search_and_select(compiler, false, &search, &selection);
     if (!status && selection.chosen == search.count && search.left_out) {
         plan_search_free(&search);
         status = search_and_select(compiler, true, &search, &selection);

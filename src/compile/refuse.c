@@ -88,6 +88,42 @@ static Status advise(const PlanSearch *search, Pool *pool, Advice *advice, Diag 
     return status;
 }
 
+/* Saturates. */
+static uint64_t value_bytes(const GraphValue *value) {
+    uint64_t bytes;
+    bool fits = shape_count(&value->shape, &bytes) &&
+                checked_mul(bytes, precision_bytes(value->precision), &bytes);
+    return fits ? MIN_OF(bytes, (uint64_t)INT64_MAX) : INT64_MAX;
+}
+
+static void advise_smaller(const Graph *graph, Diag *diag) {
+    diag_fix(diag, "no number of tiles up to %d is enough: make the matrices smaller%s", CHIP_TILES,
+             graph->values.items[0].precision.kind == PRECISION_F16 ? ", or use FP8 operands" : "");
+}
+
+Status refuse_giant(const Graph *graph, uint32_t tiles, CompileRefusal *refusal, Diag *diag) {
+    const uint64_t most = (uint64_t)CHIP_TILES * CHIP_TILE_MEM_SIZE;
+    for (size_t i = 0; i < graph->values.count; i++) {
+        const GraphValue *value = &graph->values.items[i];
+        uint64_t bytes = value_bytes(value);
+        if (bytes <= most)
+            continue;
+        *refusal =
+            (CompileRefusal){.proved = true,
+                             .memory = "total",
+                             .bytes_over = div_up(bytes, MAX_OF(tiles, 1u)) - CHIP_TILE_MEM_SIZE};
+        diag_error(diag, ERR_COMPILE_PROVED, (DiagPlace){.tile = 0},
+                   "the graph does not fit on %u tiles: the tile lacks %" PRIu64
+                   " bytes of memory of both classes together, proved",
+                   tiles, refusal->bytes_over);
+        diag_note(diag, "%s alone takes %" PRIu64 " bytes; %d tiles have %" PRIu64, value->name,
+                  bytes, CHIP_TILES, most);
+        advise_smaller(graph, diag);
+        return ERR_COMPILE_PROVED;
+    }
+    return STATUS_OK;
+}
+
 static const char *orientation(const PlanCandidate *candidate) {
     return candidate->gemm.swapped ? "swapped" : "normal";
 }
@@ -123,10 +159,7 @@ static Status report(const PlanSearch *search, const CompileRefusal *refusal,
 
 static void report_advice(const PlanSearch *search, const Advice *advice, Diag *diag) {
     if (!advice->smallest) {
-        diag_fix(
-            diag, "no number of tiles up to %d is enough: make the matrices smaller%s", CHIP_TILES,
-            search->graph->values.items[0].precision.kind == PRECISION_F16 ? ", or use FP8 operands"
-                                                                           : "");
+        advise_smaller(search->graph, diag);
         return;
     }
     const GemmChoice *grid = &advice->smallest->gemm;

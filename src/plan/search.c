@@ -408,6 +408,9 @@ static Status add_forced(Enumeration *all, const PlanForce *force, Diag *diag) {
                          .inner = force->inner,
                          .swapped = force->swapped};
     Status status = gemm_check_choice(&all->task.gemm, &choice, all->options->tiles, diag);
+    if (status)
+        diag_note(diag, "in the grid %u,%u,%u%s for \"%s\"", force->rows, force->columns,
+                  force->inner, force->swapped ? ",swapped" : "", force->operation);
     for (int weights = 0; weights < 2 && !status; weights++) {
         choice.weights = (MemoryClass)weights;
         if (!add_grid(all, choice))

@@ -188,6 +188,24 @@ static void test_advice(void **state) {
     graph_free(graph);
 }
 
+/* A value beyond the whole chip is not priced: 64 bits would not hold what follows from it. */
+static void test_giant(void **state) {
+    (void)state;
+    Graph *graph = gemm(1u << 31, 1u << 31, 1u << 30, false);
+    const void *parameters[] = {NULL, NULL, NULL};
+    CompileOptions options = {.plan = {.tiles = 1024}, .producer = "test"};
+    CompileResult result;
+    Diag diag;
+    diag_init(&diag);
+    assert_int_equal(compile_graph(graph, parameters, &options, NULL, &result, &diag),
+                     ERR_COMPILE_PROVED);
+    assert_true(result.refusal.proved && result.refusal.tiles_that_fit == 0);
+    assert_true(result.refusal.bytes_over == (1ULL << 53) - CHIP_TILE_MEM_SIZE);
+    assert_non_null(strstr(diag.entries[0].notes, "x alone takes 9223372036854775807 bytes"));
+    diag_free(&diag);
+    graph_free(graph);
+}
+
 /* A search whose placements gave up is not called a proof. */
 static void test_not_found(void **state) {
     (void)state;
@@ -267,13 +285,10 @@ static void test_no_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_package),
-        cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_dumps),
-        cmocka_unit_test(test_proved_refusal),
-        cmocka_unit_test(test_advice),
-        cmocka_unit_test(test_not_found),
-        cmocka_unit_test(test_refusals_are_exact),
+        cmocka_unit_test(test_package),   cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_dumps),     cmocka_unit_test(test_proved_refusal),
+        cmocka_unit_test(test_advice),    cmocka_unit_test(test_giant),
+        cmocka_unit_test(test_not_found), cmocka_unit_test(test_refusals_are_exact),
         cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
