@@ -47,6 +47,14 @@ static Status parse_place(const char *text, Place *place, Diag *diag) {
     return ERR_MODEL_PLACE;
 }
 
+Status model_check_place(const char *place, Diag *diag) {
+    Place parsed;
+    Status status = parse_place(place, &parsed, diag);
+    if (status == STATUS_OK)
+        mem_free(parsed.path);
+    return status;
+}
+
 /* A tensor of either kind of file. */
 typedef struct Source {
     const char *path, *tensor; /* tensor NULL for .npy */
@@ -91,6 +99,15 @@ static Status shape_error(const Source *source, const Shape *shape, Diag *diag) 
     return ERR_MODEL_SHAPE;
 }
 
+static void suggest_scale(double largest, Diag *diag) {
+    int scale = scale_for_magnitude(largest, F8_F143);
+    if (scale <= PRECISION_SCALE_MAX)
+        diag_fix(diag, "the largest magnitude is %g; s=%d holds it", largest, scale);
+    else
+        diag_fix(diag, "the largest magnitude is %g; not even s=%d holds it", largest,
+                 PRECISION_SCALE_MAX);
+}
+
 /* A warning if values were lost. */
 static void warn_lost(const Source *source, Precision precision, const EncodeStats *stats,
                       Diag *diag) {
@@ -106,8 +123,7 @@ static void warn_lost(const Source *source, Precision precision, const EncodeSta
                      "%llu of %llu values exceed the largest of %s and were clipped",
                      (unsigned long long)stats->clipped, (unsigned long long)stats->count, type);
         if (precision.kind == PRECISION_F8F143)
-            diag_fix(diag, "the largest magnitude is %g; s=%d holds it", stats->largest,
-                     scale_for_magnitude(stats->largest, F8_F143));
+            suggest_scale(stats->largest, diag);
     }
     if (stats->nonfinite)
         diag_warning(diag, ERR_MODEL_CLIPPED, place,
@@ -359,16 +375,26 @@ static Status bind_place(Binder *binder, const char *place) {
     return ERR_MODEL_PLACE;
 }
 
+static Status missing_parameter(const Binder *binder, size_t i, size_t place_count) {
+    char shown[TEXT_PRINTABLE];
+    DiagPlace place = {.tile = -1,
+                       .file = binder->graph->file,
+                       .line = binder->graph->ops.items[binder->parameters->items[i].op].line};
+    diag_error(binder->diag, ERR_MODEL_TENSOR, place,
+               "parameter %s is in none of the %zu files given",
+               text_printable(parameter_name(binder, i), shown), place_count);
+    diag_fix(binder->diag,
+             "name a FILE.safetensors that holds it, or NAME=FILE for another tensor");
+    return ERR_MODEL_TENSOR;
+}
+
 static Status bind_all(Binder *binder, const char *const *places, size_t place_count) {
     Status status = STATUS_OK;
     for (size_t i = 0; i < place_count && status == STATUS_OK; i++)
         status = bind_place(binder, places[i]);
-    char shown[TEXT_PRINTABLE];
     for (size_t i = 0; i < binder->parameters->count && status == STATUS_OK; i++) {
         if (!binder->from[i])
-            status = diag_error(binder->diag, ERR_MODEL_TENSOR, DIAG_NOWHERE,
-                                "parameter %s is in none of the files given",
-                                text_printable(parameter_name(binder, i), shown));
+            status = missing_parameter(binder, i, place_count);
     }
     return status;
 }

@@ -252,7 +252,7 @@ static int compare_names(const void *a, const void *b, void *context) {
     return strcmp(tensors[*(const uint32_t *)a].name, tensors[*(const uint32_t *)b].name);
 }
 
-/* Fills by_name of a file whose tensors are set; a name that is there twice is an error. */
+/* Fills by_name of a file whose tensors have names; one that is there twice is an error. */
 static Status index_names(const Reader *reader) {
     SafeTensors *file = reader->file;
     file->by_name = ARENA_NEW(&file->arena, uint32_t, file->count + 1);
@@ -333,7 +333,8 @@ static Status check_offsets(const Reader *reader, uint32_t i, uint64_t previous)
     return STATUS_OK;
 }
 
-/* Sorts the tensors by position, checks that they fill the data, and moves them into the file. */
+/* Moves the tensors into the file, sorted by position, and checks that no name is there twice and
+ * that they fill the data. */
 static Status place_tensors(Reader *reader) {
     SafeTensors *file = reader->file;
     size_t count = reader->tensors.count;
@@ -346,17 +347,18 @@ static Status place_tensors(Reader *reader) {
     for (size_t i = 0; i < count; i++)
         order[i] = (uint32_t)i;
     qsort_r(order, count, sizeof *order, compare_offsets, reader);
+    for (size_t i = 0; i < count; i++)
+        file->tensors[i] = reader->tensors.items[order[i]];
+    file->count = count;
     uint64_t previous = 0;
-    Status status = STATUS_OK;
+    Status status = index_names(reader);
     for (size_t i = 0; i < count && status == STATUS_OK; i++) {
         status = check_offsets(reader, order[i], previous);
         previous = reader->ends.items[order[i]];
-        file->tensors[i] = reader->tensors.items[order[i]];
         if (status == STATUS_OK && file->tensors[i].bytes)
             file->tensors[i].data = reader->data + reader->begins.items[order[i]];
     }
     mem_free(order);
-    file->count = count;
     if (status == STATUS_OK && previous != reader->data_size)
         status = file_error(reader, ERR_ST_OFFSETS, "%llu bytes follow the last tensor",
                             (unsigned long long)(reader->data_size - previous));
@@ -393,8 +395,6 @@ static Status parse(Reader *reader, const uint8_t *bytes, size_t size) {
     status = read_header(reader);
     if (status == STATUS_OK)
         status = place_tensors(reader);
-    if (status == STATUS_OK)
-        status = index_names(reader);
     if (status == STATUS_OK)
         status = keep_metadata(reader);
     return status;

@@ -50,6 +50,8 @@ static Status check_tensor(const SafeTensor *tensor, const char *path, Diag *dia
         return write_error(diag, ERR_ST_SHAPE, path, "a tensor's size is not that of its shape");
     if (!is_utf8(tensor->name))
         return write_error(diag, ERR_ST_JSON, path, "a tensor's name is not valid UTF-8");
+    if (strcmp(tensor->name, "__metadata__") == 0)
+        return write_error(diag, ERR_ST_METADATA, path, "no tensor can be called __metadata__");
     return STATUS_OK;
 }
 

@@ -120,6 +120,14 @@ static void test_clipping_warns(void **state) {
                         "2 of 4 values exceed the largest of f8f143(s=-4) and were clipped");
     assert_string_equal(diag.entries[0].fix, "the largest magnitude is 17.25; s=-3 holds it");
     diag_free(&diag);
+    const float huge[] = {1, 1e30f, 2, 3};
+    assert_int_equal(npy_write(path, DTYPE_F32, &shape, huge, NULL), STATUS_OK);
+    assert_int_equal(
+        model_read(path, "x", &shape, (Precision){PRECISION_F8F143, 15}, codes, NULL, &diag),
+        STATUS_OK);
+    assert_string_equal(diag.entries[0].fix,
+                        "the largest magnitude is 1e+30; not even s=15 holds it");
+    diag_free(&diag);
 }
 
 static void test_write(void **state) {

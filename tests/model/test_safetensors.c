@@ -182,6 +182,8 @@ static void test_entries(void **state) {
         {"{\"a\":" U8("0", "0", "0") "}", ERR_ST_OFFSETS, "1 bytes follow the last tensor"},
         {"{\"a\":" U8("1", "0", "1") ",\"a\":" U8("0", "0", "0") "}", ERR_ST_DUPLICATE,
          "two tensors have the name \"a\""},
+        {"{\"a\":" U8("1", "0", "1") ",\"a\":" U8("1", "0", "1") "}", ERR_ST_DUPLICATE,
+         "two tensors have the name \"a\""},
         {"{\"a\":" U8("1", "0", "1") ",\"\\u0061\":" U8("0", "1", "1") "}", ERR_ST_DUPLICATE,
          "two tensors have the name \"a\""},
         {"{\"a\":{\"dtype\":\"U8\",\"dtype\":\"U8\"}}", ERR_ST_DUPLICATE, "dtype is given twice"},
@@ -388,6 +390,8 @@ static void test_write_refuses(void **state) {
                           .bytes = 2,
                           .data = (const uint8_t *)"ab"};
     assert_int_equal(safetensors_write(path, &tensor, 1, NULL, 0, NULL), ERR_ST_JSON);
+    tensor.name = "__metadata__";
+    assert_int_equal(safetensors_write(path, &tensor, 1, NULL, 0, NULL), ERR_ST_METADATA);
     SafeTensorsText bad = {"k", "\xff"};
     assert_int_equal(safetensors_write(path, NULL, 0, &bad, 1, NULL), ERR_ST_METADATA);
     tensor.name = "a";
