@@ -26,6 +26,8 @@ typedef struct TwRunReport {
 /* One invocation; `sampled` takes a cycle sample before every step, as published timings do. */
 TwStatus tw_device_run(TwDevice *device, bool sampled, TwRunReport *report);
 
+/* Whether there is such an output and such a kind of place, before a long run. */
+TwStatus tw_device_check_output(TwDevice *device, const char *name, const char *place);
 /* Reads an output. */
 TwStatus tw_device_get(TwDevice *device, const char *name, float *values, uint64_t count);
 TwStatus tw_device_write_output(TwDevice *device, const char *name, const char *place);

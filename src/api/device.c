@@ -32,23 +32,29 @@ TwStatus tw_device_get(TwDevice *device, const char *name, float *values, uint64
     return (TwStatus)run_get(device->device, name, RUN_F32, values, count, &device->context->diag);
 }
 
+static Status find_binding(TwDevice *device, const char *name, const PackageBinding **binding) {
+    Diag *diag = &device->context->diag;
+    *binding = package_find(device->package, name);
+    if (*binding)
+        return STATUS_OK;
+    char shown[TEXT_PRINTABLE];
+    diag_error(diag, ERR_RUN_BINDING, DIAG_NOWHERE,
+               "the package has no input, parameter or output called %s",
+               text_printable(name, shown));
+    Nearest nearest = nearest_begin(name);
+    for (size_t i = 0; i < device->package->bindings.count; i++)
+        nearest_offer(&nearest, device->package->bindings.items[i].name);
+    if (nearest.best)
+        diag_fix(diag, "the nearest one is %s", nearest.best);
+    return ERR_RUN_BINDING;
+}
+
 /* Finds a binding by name and makes room for its codes. */
 static Status open_binding(TwDevice *device, const char *name, const PackageBinding **binding,
                            void **codes, uint64_t *count) {
-    Diag *diag = &device->context->diag;
-    *binding = package_find(device->package, name);
-    if (!*binding) {
-        char shown[TEXT_PRINTABLE];
-        diag_error(diag, ERR_RUN_BINDING, DIAG_NOWHERE,
-                   "the package has no input, parameter or output called %s",
-                   text_printable(name, shown));
-        Nearest nearest = nearest_begin(name);
-        for (size_t i = 0; i < device->package->bindings.count; i++)
-            nearest_offer(&nearest, device->package->bindings.items[i].name);
-        if (nearest.best)
-            diag_fix(diag, "the nearest one is %s", nearest.best);
-        return ERR_RUN_BINDING;
-    }
+    Status status = find_binding(device, name, binding);
+    if (status != STATUS_OK)
+        return status;
     shape_count(&(*binding)->shape, count); /* a checked package */
     *codes = mem_alloc(*count, precision_bytes((*binding)->format.precision));
     return *codes ? STATUS_OK : (Status)api_no_memory(device->context);
@@ -93,6 +99,16 @@ TwStatus tw_device_run(TwDevice *device, bool sampled, TwRunReport *report) {
         *report = (TwRunReport){
             .cycles = result.cycles, .bundles = result.bundles, .seconds = result.seconds};
     return (TwStatus)status;
+}
+
+TwStatus tw_device_check_output(TwDevice *device, const char *name, const char *place) {
+    const PackageBinding *binding;
+    Diag *diag = &device->context->diag;
+    Status status = find_binding(device, name, &binding);
+    if (status == STATUS_OK && binding->kind != PACKAGE_OUTPUT)
+        status = diag_error(diag, ERR_RUN_BINDING, (DiagPlace){.tile = -1, .object = name},
+                            "the package has no output of this name");
+    return (TwStatus)(status == STATUS_OK ? model_check_place(place, diag) : status);
 }
 
 TwStatus tw_device_write_output(TwDevice *device, const char *name, const char *place) {

@@ -33,7 +33,7 @@ static void put_workload(Cli *cli, const Arguments *arguments) {
     json_object_set_new(shape, "columns", json_integer(arguments->columns));
     cli_put(cli, "workload", json_string("gemm"));
     cli_put(cli, "shape", shape);
-    cli_put(cli, "precision", json_string(arguments->f16 ? "f16" : "f8f143"));
+    cli_put(cli, "precision", cli_text(arguments->f16 ? "f16" : "f8f143"));
     cli_put(cli, "scale_exponent", arguments->f16 ? json_null() : json_integer(arguments->scale));
     cli_put_whole(cli, "blocks", 1);
     cli_put_whole(cli, "batch", 1);
@@ -53,7 +53,7 @@ static void put_result(Cli *cli, const TwBenchReport *report) {
     cli_put_whole(cli, "bundles", report->run.bundles);
     cli_put_whole(cli, "peak_rss_bytes", peak_rss_bytes());
     cli_put_whole(cli, "package_bytes", report->package_bytes);
-    cli_put(cli, "content_digest", json_string(digest));
+    cli_put(cli, "content_digest", cli_text(digest));
 }
 
 static void print_result(const Arguments *arguments, const TwBenchReport *report) {
@@ -123,24 +123,21 @@ static int run_bench(Cli *cli, int argc, char **argv) {
          .help = "rows of the left operand",
          .target = &arguments.rows,
          .least = 1,
-         .most = UINT32_MAX,
-         .required = true},
+         .most = UINT32_MAX},
         {.name = "inner",
          .kind = OPTION_WHOLE,
          .value = "N",
          .help = "columns of the left, rows of the right operand",
          .target = &arguments.inner,
          .least = 1,
-         .most = UINT32_MAX,
-         .required = true},
+         .most = UINT32_MAX},
         {.name = "columns",
          .kind = OPTION_WHOLE,
          .value = "N",
          .help = "columns of the right operand",
          .target = &arguments.columns,
          .least = 1,
-         .most = UINT32_MAX,
-         .required = true},
+         .most = UINT32_MAX},
         {.name = "fp8-scale",
          .kind = OPTION_WHOLE,
          .value = "E",
@@ -183,6 +180,9 @@ static int run_bench(Cli *cli, int argc, char **argv) {
         if (strcmp(workload, "gemm") != 0)
             status = (TwStatus)cli_error(cli, ERR_CLI_NAME, workload,
                                          "no workload of this name; there is gemm");
+        else if (!options[0].given || !options[1].given || !options[2].given)
+            status = (TwStatus)cli_error(cli, ERR_CLI_MISSING, workload,
+                                         "needs --rows, --inner and --columns");
         else if (arguments.f16 && options[3].given)
             status = (TwStatus)cli_error(cli, ERR_CLI_CONFLICT, "option --f16",
                                          "cannot be given together with --fp8-scale");

@@ -1,10 +1,12 @@
 #include "cli/cli.h"
 
+#include "base/cpu.h"
 #include "base/progress.h"
 #include "base/text.h"
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const Verb *const verbs[] = {
@@ -52,6 +54,9 @@ static void print_help(void) {
 static Status check_arguments(Cli *cli) {
     const Verb *verb = cli->verb;
     size_t count = cli->arguments.count;
+    for (size_t i = 0; i < count; i++)
+        if (cli->arguments.items[i][0] == 0)
+            return cli_error(cli, ERR_CLI_ARGUMENTS, NULL, "an argument is empty");
     if (count >= verb->least && count <= verb->most)
         return STATUS_OK;
     if (verb->most == 0)
@@ -63,6 +68,16 @@ static Status check_arguments(Cli *cli) {
     size_t wanted = count < verb->least ? verb->least : verb->most;
     return cli_error(cli, ERR_CLI_ARGUMENTS, NULL, "%s takes %s%zu argument%s (%s), not %zu",
                      verb->name, limit, wanted, wanted == 1 ? "" : "s", verb->arguments, count);
+}
+
+static Status check_environment(Cli *cli) {
+    char shown[TEXT_PRINTABLE];
+    CpuLevel level;
+    const char *cpu = getenv("TILEWORK_CPU");
+    if (!cpu || *cpu == 0 || cpu_level_parse(cpu, &level))
+        return STATUS_OK;
+    return cli_error(cli, ERR_CLI_VALUE, "environment TILEWORK_CPU",
+                     "'%s' is none of portable, avx2, avx512", text_printable(cpu, shown));
 }
 
 /* Errors in other options must not turn the document into text: --json counts wherever it stands.
@@ -90,6 +105,8 @@ bool cli_begin(Cli *cli, Option *options, size_t count, int argc, char **argv) {
     }
     if (status == STATUS_OK)
         status = check_arguments(cli);
+    if (status == STATUS_OK)
+        status = check_environment(cli);
     for (size_t i = 0; i < count && status == STATUS_OK; i++) {
         char object[64];
         snprintf(object, sizeof object, "option --%s", options[i].name);
@@ -115,6 +132,24 @@ json_t *cli_real(double value) {
     return isfinite(value) ? json_real(value) : json_null();
 }
 
+json_t *cli_text(const char *text) {
+    json_t *string = text ? json_string(text) : json_null();
+    char *copy = string ? NULL : mem_strdup(text);
+    if (!copy)
+        return string;
+    uint32_t code_point;
+    for (size_t at = 0, left = strlen(copy), length; left; at += length, left -= length) {
+        length = utf8_next(copy + at, left, &code_point);
+        if (length == 0) {
+            copy[at] = '?';
+            length = 1;
+        }
+    }
+    string = json_string(copy);
+    mem_free(copy);
+    return string;
+}
+
 void cli_put_real(Cli *cli, const char *key, double value) {
     cli_put(cli, key, cli_real(value));
 }
@@ -138,7 +173,7 @@ const char *cli_number(uint64_t value, char text[CLI_NUMBER]) {
 
 static void put_text(json_t *object, const char *key, const char *text) {
     if (text)
-        json_object_set_new(object, key, json_string(text));
+        json_object_set_new(object, key, cli_text(text));
 }
 
 static json_t *message_json(const TwMessage *message) {

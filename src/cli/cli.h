@@ -64,6 +64,8 @@ void cli_put(Cli *cli, const char *key, json_t *value);
 void cli_put_real(Cli *cli, const char *key, double value);
 void cli_put_whole(Cli *cli, const char *key, uint64_t value);
 json_t *cli_real(double value);
+/* Text that may be no valid UTF-8: what JSON cannot hold becomes '?'. NULL becomes null. */
+json_t *cli_text(const char *text);
 /* 1234567 → "1,234,567" in `text`, which is returned. */
 enum { CLI_NUMBER = 32 };
 const char *cli_number(uint64_t value, char text[CLI_NUMBER]);

@@ -14,8 +14,8 @@ static void report_package(Cli *cli, const Arguments *arguments, const TwPackage
                            const TwCompileReport *report) {
     char digest[TW_DIGEST_TEXT], a[CLI_NUMBER], b[CLI_NUMBER];
     tw_package_digest(package, digest);
-    cli_put(cli, "content_digest", json_string(digest));
-    cli_put(cli, "package", json_string(arguments->package));
+    cli_put(cli, "content_digest", cli_text(digest));
+    cli_put(cli, "package", cli_text(arguments->package));
     cli_put_whole(cli, "peak_rss_bytes", peak_rss_bytes());
     if (cli->report)
         return;

@@ -97,12 +97,12 @@ static void report_dumps(Cli *cli, CompileArguments *arguments) {
             continue;
         fclose(dump->file);
         dump->file = NULL;
-        if (!cli->report)
+        if (!cli->report && dump->text)
             fputs(dump->text, stdout);
         if (i == EXPLANATION)
-            cli_put(cli, "explanation", json_string(dump->text));
+            cli_put(cli, "explanation", cli_text(dump->text));
         else
-            json_object_set_new(texts, dump_names[i], json_string(dump->text));
+            json_object_set_new(texts, dump_names[i], cli_text(dump->text));
     }
     if (arguments->dumps)
         cli_put(cli, "dumps", texts);
@@ -116,7 +116,7 @@ static void report_refusal(Cli *cli, const TwCompileReport *report) {
     json_t *refusal = json_object();
     json_object_set_new(refusal, "proved", json_boolean(report->proved));
     json_object_set_new(refusal, "tile", json_integer(report->tile));
-    json_object_set_new(refusal, "memory", json_string(report->memory ? report->memory : ""));
+    json_object_set_new(refusal, "memory", cli_text(report->memory ? report->memory : ""));
     json_object_set_new(refusal, "bytes_over", json_integer((json_int_t)report->bytes_over));
     json_object_set_new(refusal, "tiles_that_fit", json_integer(report->tiles_that_fit));
     cli_put(cli, "refusal", refusal);

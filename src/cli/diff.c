@@ -14,7 +14,7 @@ static bool show_rows(Cli *cli, const TwPackage *a, const TwPackage *b, unsigned
     uint64_t rows = tw_package_diff(a, b, out, limit);
     if (cli->report) {
         fclose(out);
-        cli_put(cli, "rows", json_string(text));
+        cli_put(cli, "rows", cli_text(text));
         free(text);
     }
     cli_put_whole(cli, "differing_rows", rows);

@@ -18,14 +18,14 @@ static void show_summary(Cli *cli, const TwPackage *package) {
     TwPackageSummary summary = tw_package_summary(package);
     char digest[TW_DIGEST_TEXT], a[CLI_NUMBER], b[CLI_NUMBER];
     tw_package_digest(package, digest);
-    cli_put(cli, "producer", json_string(summary.producer));
+    cli_put(cli, "producer", cli_text(summary.producer));
     cli_put_whole(cli, "tiles", summary.tiles);
     cli_put_whole(cli, "programs", summary.programs);
     cli_put_whole(cli, "segment_count", summary.segments);
     cli_put_whole(cli, "segment_bytes", summary.segment_bytes);
     cli_put_whole(cli, "blob_count", summary.blobs);
     cli_put_whole(cli, "blob_bytes", summary.blob_bytes);
-    cli_put(cli, "content_digest", json_string(digest));
+    cli_put(cli, "content_digest", cli_text(digest));
     if (cli->report)
         return;
     printf("made by %s; content %s\n", summary.producer, digest);
@@ -37,10 +37,9 @@ static void show_summary(Cli *cli, const TwPackage *package) {
 
 static json_t *binding_json(const TwBinding *binding, const char *format) {
     json_t *object = json_object();
-    json_object_set_new(object, "name", json_string(binding->name));
-    json_object_set_new(object, "kind", json_string(tw_binding_kind_name(binding->kind)));
-    json_object_set_new(object, "precision",
-                        json_string(tw_precision_name(binding->precision.kind)));
+    json_object_set_new(object, "name", cli_text(binding->name));
+    json_object_set_new(object, "kind", cli_text(tw_binding_kind_name(binding->kind)));
+    json_object_set_new(object, "precision", cli_text(tw_precision_name(binding->precision.kind)));
     json_object_set_new(object, "scale_exponent",
                         binding->precision.kind == TW_F8F143
                             ? json_integer(binding->precision.scale_exponent)
@@ -51,7 +50,7 @@ static json_t *binding_json(const TwBinding *binding, const char *format) {
                         json_integer((json_int_t)binding->allocated_bytes));
     json_object_set_new(object, "copies", json_integer(binding->copies));
     json_object_set_new(object, "tiles", json_integer(binding->tiles));
-    json_object_set_new(object, "format", json_string(format ? format : ""));
+    json_object_set_new(object, "format", cli_text(format ? format : ""));
     return object;
 }
 
@@ -98,9 +97,9 @@ static json_t *segment_json(const TwSegment *segment) {
     json_object_set_new(object, "tile", json_integer(segment->tile));
     json_object_set_new(object, "address", json_integer(segment->address));
     json_object_set_new(object, "size", json_integer(segment->size));
-    json_object_set_new(object, "flags", json_string(segment_flags(segment, flags)));
+    json_object_set_new(object, "flags", cli_text(segment_flags(segment, flags)));
     json_object_set_new(object, "stored", json_integer(segment->stored));
-    json_object_set_new(object, "blob", json_string(segment->blob));
+    json_object_set_new(object, "blob", cli_text(segment->blob));
     return object;
 }
 
@@ -123,10 +122,10 @@ static void show_segments(Cli *cli, const TwPackage *package, int64_t tile) {
 
 static json_t *buffer_json(const TwBuffer *buffer) {
     json_t *object = json_object();
-    json_object_set_new(object, "name", json_string(buffer->name));
+    json_object_set_new(object, "name", cli_text(buffer->name));
     json_object_set_new(object, "address", json_integer(buffer->address));
     json_object_set_new(object, "size", json_integer(buffer->size));
-    json_object_set_new(object, "class", json_string(buffer->memory_class));
+    json_object_set_new(object, "class", cli_text(buffer->memory_class));
     json_object_set_new(object, "first", json_integer(buffer->first));
     json_object_set_new(object, "last", json_integer(buffer->last));
     return object;
@@ -178,7 +177,7 @@ static void show_plan(Cli *cli, const TwPackage *package) {
         const char *text = tw_package_note(package, notes[i]);
         if (!text)
             continue;
-        cli_put(cli, notes[i], json_string(text));
+        cli_put(cli, notes[i], cli_text(text));
         if (!cli->report)
             printf("%s%s", i ? "\n" : "", text);
     }

@@ -93,6 +93,17 @@ static Status set_choices(Option *option, const char *value, Diag *diag) {
     return status;
 }
 
+static Status set_text(Option *option, const char *value, Diag *diag) {
+    if (*value == 0)
+        return option_error(diag, ERR_CLI_VALUE, option->name, "the value is empty");
+    if (option->kind == OPTION_TEXT) {
+        *(const char **)option->target = value;
+        return STATUS_OK;
+    }
+    Texts *texts = option->target;
+    return vec_push(texts, value) ? STATUS_OK : no_memory(diag);
+}
+
 static Status set_option(Option *option, const char *value, Diag *diag) {
     bool repeats = option->kind == OPTION_TEXTS || option->kind == OPTION_CHOICES;
     if (option->given && !repeats)
@@ -102,16 +113,12 @@ static Status set_option(Option *option, const char *value, Diag *diag) {
     case OPTION_FLAG: *(bool *)option->target = true; return STATUS_OK;
     case OPTION_WHOLE: return set_whole(option, value, diag);
     case OPTION_REAL: return set_real(option, value, diag);
-    case OPTION_TEXT: *(const char **)option->target = value; return STATUS_OK;
-    case OPTION_TEXTS: {
-        Texts *texts = option->target;
-        return vec_push(texts, value) ? STATUS_OK : no_memory(diag);
-    }
+    case OPTION_TEXT:
+    case OPTION_TEXTS: return set_text(option, value, diag);
     case OPTION_CHOICES: return set_choices(option, value, diag);
     }
     return STATUS_OK;
 }
-
 static Status unknown_option(const char *verb, const char *name, const Option *options,
                              size_t count, Diag *diag) {
     option_error(diag, ERR_CLI_OPTION, name, "%s has no such option", verb);

@@ -1,4 +1,5 @@
 #include "base/progress.h"
+#include "base/text.h"
 #include "cli/cli.h"
 
 #include <string.h>
@@ -9,33 +10,50 @@ typedef struct Arguments {
 
 /* Splits NAME=PLACE; the name is for mem_free. NULL after an error. */
 static char *split(Cli *cli, const char *option, const char *text, const char **place) {
+    char shown[TEXT_PRINTABLE];
     const char *equals = strchr(text, '=');
-    char *name = equals && equals > text ? mem_printf("%.*s", (int)(equals - text), text) : NULL;
+    bool both = equals && equals > text && equals[1] != 0;
+    char *name = both ? mem_printf("%.*s", (int)(equals - text), text) : NULL;
     if (!name)
-        cli_error(cli, ERR_CLI_VALUE, option, "'%s' is not NAME=FILE", text);
+        cli_error(cli, ERR_CLI_VALUE, option, "'%s' is not NAME=FILE", text_printable(text, shown));
     *place = name ? equals + 1 : NULL;
     return name;
 }
 
-/* Whether one of the texts is for `name`. */
-static bool is_given(const Texts *texts, const char *name) {
+/* How many of the texts are for `name`. */
+static unsigned count_given(const Texts *texts, const char *name) {
+    unsigned count = 0;
     size_t length = strlen(name);
-    for (size_t i = 0; i < texts->count; i++) {
-        if (strncmp(texts->items[i], name, length) == 0 && texts->items[i][length] == '=')
-            return true;
-    }
-    return false;
+    for (size_t i = 0; i < texts->count; i++)
+        count += strncmp(texts->items[i], name, length) == 0 && texts->items[i][length] == '=';
+    return count;
 }
 
-static TwStatus require_inputs(Cli *cli, const Arguments *arguments, const TwPackage *package) {
+static TwStatus check_inputs(Cli *cli, const Arguments *arguments, const TwPackage *package) {
     for (size_t i = 0; i < tw_binding_count(package); i++) {
         TwBinding binding = tw_binding(package, i);
-        if (binding.kind == TW_INPUT && !is_given(&arguments->inputs, binding.name))
+        unsigned given = count_given(&arguments->inputs, binding.name);
+        if (binding.kind == TW_INPUT && given == 0)
             return (TwStatus)cli_error(cli, ERR_CLI_MISSING, "option --input",
                                        "the package needs a value for %s: --input %s=FILE",
                                        binding.name, binding.name);
+        if (given > 1)
+            return (TwStatus)cli_error(cli, ERR_CLI_CONFLICT, "option --input", "%s is given twice",
+                                       binding.name);
     }
     return 0;
+}
+
+/* Finds what is wrong with the outputs before the work is done. */
+static TwStatus check_outputs(Cli *cli, const Arguments *arguments, TwDevice *device) {
+    TwStatus status = 0;
+    for (size_t i = 0; i < arguments->outputs.count && status == 0; i++) {
+        const char *place;
+        char *name = split(cli, "option --output", arguments->outputs.items[i], &place);
+        status = name ? tw_device_check_output(device, name, place) : (TwStatus)ERR_CLI_VALUE;
+        mem_free(name);
+    }
+    return status;
 }
 
 static TwStatus set_inputs(Cli *cli, const Arguments *arguments, TwDevice *device) {
@@ -57,7 +75,7 @@ static TwStatus write_outputs(Cli *cli, const Arguments *arguments, TwDevice *de
         char *name = split(cli, "option --output", arguments->outputs.items[i], &place);
         status = name ? tw_device_write_output(device, name, place) : (TwStatus)ERR_CLI_VALUE;
         if (status == 0)
-            json_object_set_new(files, name, json_string(place));
+            json_object_set_new(files, name, cli_text(place));
         mem_free(name);
     }
     cli_put(cli, "outputs", files);
@@ -71,7 +89,7 @@ static void report_run(Cli *cli, const TwPackage *package, const TwRunReport *ru
     cli_put_whole(cli, "bundles", run->bundles);
     cli_put_real(cli, "simulate_seconds", run->seconds);
     cli_put_whole(cli, "peak_rss_bytes", peak_rss_bytes());
-    cli_put(cli, "content_digest", json_string(digest));
+    cli_put(cli, "content_digest", cli_text(digest));
     if (!cli->report)
         printf("%s cycles, %s bundles, simulated in %.3f s\n", cli_number(run->cycles, a),
                cli_number(run->bundles, b), run->seconds);
@@ -80,9 +98,11 @@ static void report_run(Cli *cli, const TwPackage *package, const TwRunReport *ru
 static TwStatus run_package(Cli *cli, const Arguments *arguments, const TwPackage *package) {
     TwDevice *device = NULL;
     TwRunReport run;
-    TwStatus status = require_inputs(cli, arguments, package);
+    TwStatus status = check_inputs(cli, arguments, package);
     if (status == 0)
         status = tw_device_open(cli->context, package, &device);
+    if (status == 0)
+        status = check_outputs(cli, arguments, device);
     if (status == 0)
         status = set_inputs(cli, arguments, device);
     if (status == 0)

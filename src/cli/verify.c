@@ -9,7 +9,7 @@ static int run_verify(Cli *cli, int argc, char **argv) {
         if (status == 0) {
             char digest[TW_DIGEST_TEXT];
             tw_package_digest(package, digest);
-            cli_put(cli, "content_digest", json_string(digest));
+            cli_put(cli, "content_digest", cli_text(digest));
             status = tw_package_verify(cli->context, package);
             if (status == 0 && !cli->report)
                 printf("correct; content %s\n", digest);

@@ -444,8 +444,9 @@ static Status parse_gemm(Parser *parser, const char *value_name, const char *ope
 
 static Status unknown_word(Parser *parser, const char *at, const char *word, const char *what,
                            const char *const *known, size_t count) {
+    char shown[TEXT_PRINTABLE];
     diag_error(parser->diag, ERR_GRAPH_OPERATION, place_of(parser, at), "unknown %s '%s'", what,
-               word);
+               text_printable(word, shown));
     point_at(parser, at);
     Nearest nearest = nearest_begin(word);
     for (size_t i = 0; i < count; i++)

@@ -56,5 +56,29 @@ expect 3 TW0104 "${compile[@]}" "$folder/none/../q.twpkg"
 [[ $(ls -A "$folder/a") == $'b\nq.twpkg' ]] || complain "written elsewhere"
 [[ -z $(find "$folder" -name "*.tmp-*") ]] || complain "a temporary file was left"
 
+# What is wrong with an output is said before the run, and nothing is written.
+run=("$TILEWORK" run "$folder/p.twpkg" --input x=examples/gemm/gemm.safetensors)
+expect 2 "'y' is not NAME=FILE" "${run[@]}" --output y
+expect 2 "'y=' is not NAME=FILE" "${run[@]}" --output y=
+expect 2 "x is given twice" "${run[@]}" --input "x=$folder/x.npy"
+for output in q=q.npy x=x.npy y=y.txt; do
+    expect 3 "error TW" "${run[@]}" --output "y=$folder/first.npy" --output "${output/=/=$folder/}"
+    [[ ! -s $folder/out && ! -e $folder/first.npy ]] || complain "run before checking $output"
+done
+expect 3 "no tensor can be called __metadata__" "${run[@]}" \
+    --output "y=$folder/y.safetensors:__metadata__"
+
+# Words without content, and bytes that JSON cannot hold.
+expect 2 "an argument is empty" "$TILEWORK" isa ""
+expect 2 "the value is empty" "${compile[@]}" ""
+expect 2 "'fast' is none of portable, avx2, avx512" env TILEWORK_CPU=fast "$TILEWORK" isa
+expect 3 "TW0102" "$TILEWORK" verify "$folder/"$'\xff' --json
+grep -qF '"file": "'"$folder/?"'"' "$folder/out" || complain "no file in $(cat "$folder/out")"
+
+# A product whose bytes 64 bits do not hold: what is lacking is much.
+expect 4 "lacks" "$TILEWORK" bench gemm --rows 2147483648 --inner 2147483648 --columns 2147483648
+grep -qE "lacks [0-9]{16} bytes" "$folder/err" || complain "small: $(cat "$folder/err")"
+expect 3 "a device is no source file" "$TILEWORK" asm /dev/zero -o "$folder/zero.o"
+
 ((failures == 0)) && echo "all misuse was refused"
 exit $((failures > 0))
