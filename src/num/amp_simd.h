@@ -176,6 +176,7 @@ SIMD void plain_rows(const Call *call, size_t r, int count, const double *table,
             UNROLL for (int k = 0; k < count; k++) value[k] = input_of(table, x[k], i);
             UNROLL for (int v = 0; v < VECTORS; v++) {
                 VD w = vd_load(weights[i] + v * F64_LANES);
+                KEEP(w);
                 UNROLL for (int k = 0; k < count; k++) acc[k][v] = vd_fma(value[k], w, acc[k][v]);
             }
         }

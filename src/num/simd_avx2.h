@@ -11,6 +11,7 @@
 #define SIMD_NAME(n) n##_avx2
 #define F32_LANES    8
 #define F64_LANES    4
+#define KEEP(v)      __asm__("" : "+x"(v))
 
 typedef __m256 VF;
 typedef __m256i VI, VMask;

@@ -7,9 +7,11 @@
 #include <immintrin.h>
 #define SIMD_TARGET  __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c,bmi2")))
 #define SIMD_NAME(n) n##_avx512
+#define KEEP(v)      __asm__("" : "+v"(v))
 #else
 #define SIMD_TARGET
 #define SIMD_NAME(n) n##_translated
+#define KEEP(v)
 #endif
 
 #define SIMD       static inline __attribute__((always_inline)) SIMD_TARGET

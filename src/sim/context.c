@@ -16,6 +16,8 @@ static uint32_t packet_address(const Context *context, const Packet *packet) {
 }
 
 uint32_t context_pc(const Context *context) {
+    if (context->tile->lockstep)
+        return packet_address(context, lockstep_packet(context));
     if (context->current == context->straddle)
         return context->straddle_address;
     return context->current ? packet_address(context, context->current) : context->current_address;
@@ -47,6 +49,9 @@ void context_forget_code(Context *context) {
     context->granule = NO_GRANULE;
     context->code = NULL;
     context->repeat_begin_packet = context->repeat_end_packet = NULL;
+    /* In the midst of a body's last bundle: only the packets would have told that it ends here. */
+    if (context->repeats > 0 && context->target == context->repeat_end)
+        context_end_of_body(context);
 }
 
 /* Repeats -------------------------------------------------------------------------------------*/

@@ -36,6 +36,7 @@ static void decode_half(Half *half, const IsaInstr *instr, const IsaFormInfo *in
     half->run = exec_function((IsaForm)instr->form);
     if (!half->run)
         half->run = exec_unimplemented;
+    half->run_group = exec_group_function((IsaForm)instr->form);
     for (unsigned i = 0; i < info->operand_count; i++) {
         const IsaOperand *operand = &info->operand[i];
         bool aux;
@@ -103,6 +104,36 @@ static void decode_repeat(Packet *packet, const uint32_t *words, size_t count) {
         packet->flags |= PACKET_BODY_LEGAL;
 }
 
+/* nop and fnop. */
+static bool is_idle(const IsaInstr *instr) {
+    return (instr->form == ISA_SETZI && instr->operand[0] >= 12) ||
+           (instr->form == ISA_SETZI_A && instr->operand[0] >= 8);
+}
+
+static void note_effects(Packet *packet, const IsaPacket *isa) {
+    const unsigned elsewhere =
+        ISA_F_CONTROL | ISA_F_BRANCH | ISA_F_SYSTEM | ISA_F_EXIT | ISA_F_REPEAT | ISA_F_EXCHANGE;
+    unsigned flags = 0;
+    if (isa->main.form)
+        flags |= isa_form_info((IsaForm)isa->main.form)->flags;
+    if (isa->aux.form)
+        flags |= isa_form_info((IsaForm)isa->aux.form)->flags;
+    if (!(flags & elsewhere))
+        packet->flags |= PACKET_STRAIGHT;
+    if (flags & ISA_F_STORE)
+        packet->flags |= PACKET_STORES;
+    if (!isa->main.form || is_idle(&isa->main))
+        packet->flags |= PACKET_IDLE_MAIN;
+    if (!isa->aux.form || is_idle(&isa->aux))
+        packet->flags |= PACKET_IDLE_AUX;
+}
+
+static void note_crossing(Packet *packet, uint32_t registers) {
+    unsigned first = (unsigned)__builtin_ctz(registers);
+    packet->crossed_first = (uint8_t)first;
+    packet->crossed_bytes = (uint8_t)(4 * (32 - (unsigned)__builtin_clz(registers) - first));
+}
+
 void decode_packet(Packet *packet, const uint32_t *words, size_t count) {
     IsaPacket isa;
     *packet = (Packet){.shape = SHAPE_MAIN};
@@ -133,6 +164,9 @@ void decode_packet(Packet *packet, const uint32_t *words, size_t count) {
                             ? (uint8_t)bundle_shape(main_half, aux_half, &packet->main.imm)
                             : SHAPE_AUX;
     }
+    note_effects(packet, &isa);
+    if (packet->shape == SHAPE_CROSSED)
+        note_crossing(packet, aux_half.aux_written & main_half.aux_read & 0xFF);
     packet->reads = (uint16_t)(main_half.main_read & 0xFFF);
     /* Of a bundle, which no supervisor runs: the arithmetic registers (execute_crossed). */
     packet->writes =
@@ -141,22 +175,50 @@ void decode_packet(Packet *packet, const uint32_t *words, size_t count) {
         decode_repeat(packet, words, count);
 }
 
+/* In the order in which they are asked. */
+typedef struct Tables {
+    const ExecTable *exec;
+    const GroupTable *group;
+} Tables;
+static const Tables tables[] = {
+    {&exec_rows, &group_rows}, {&exec_f16c, &group_f16c},   {&exec_int, &group_int},
+    {&exec_mem, &group_mem},   {&exec_float, &group_float}, {&exec_amp, NULL},
+    {&exec_system, NULL},
+};
+enum { ROWS, F16C };
+
 static bool has_f16c;
 static void find_level(void) {
     has_f16c = cpu_level() >= CPU_AVX2;
 }
 
-ExecFunction exec_function(IsaForm form) {
-    static const ExecTable *const tables[] = {&exec_int, &exec_mem, &exec_float, &exec_amp,
-                                              &exec_system};
+/* The first tables from `first` on that have the form, or NULL. */
+static const Tables *tables_of(IsaForm form, size_t first) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, find_level);
-    if (has_f16c && exec_f16c[form])
-        return exec_f16c[form];
-    for (size_t i = 0; i < COUNT_OF(tables); i++)
-        if ((*tables[i])[form])
-            return (*tables[i])[form];
+    for (size_t i = first; i < COUNT_OF(tables); i++)
+        if ((*tables[i].exec)[form] && (has_f16c || i != F16C))
+            return &tables[i];
     return NULL;
+}
+
+ExecFunction exec_function(IsaForm form) {
+    const Tables *found = tables_of(form, ROWS);
+    return found ? (*found->exec)[form] : NULL;
+}
+
+ExecFunction exec_function_plain(IsaForm form) {
+    return (*tables_of(form, F16C)->exec)[form];
+}
+
+static void run_each(Context *first, Context *end, const Half *half) {
+    for (Context *c = first; c < end; c++)
+        half->run(c, half);
+}
+
+GroupFunction exec_group_function(IsaForm form) {
+    const Tables *found = tables_of(form, ROWS);
+    return found && found->group && (*found->group)[form] ? (*found->group)[form] : run_each;
 }
 
 bool sim_form_is_implemented(IsaForm form) {

@@ -16,6 +16,7 @@ static inline float canonical(float value) {
 
 #define ACCUMULATE(name, lanes, value, expression)                                                 \
     static void name(Context *c, const Half *h) {                                                  \
+        exec_rows_settle(c);                                                                       \
         for (unsigned i = 0; i < (lanes); i++) {                                                   \
             float x = value(c, h->r[0], i), sum = c->compute[i];                                   \
             c->compute[i] = canonical(expression);                                                 \
@@ -32,6 +33,7 @@ ACCUMULATE(f32v4sqacc, 4, lane_f32, fmaf(x, x, sum))
 
 #define MAC(name, lanes)                                                                           \
     static void name(Context *c, const Half *h) {                                                  \
+        exec_rows_settle(c);                                                                       \
         for (unsigned i = 0; i < (lanes); i++)                                                     \
             c->compute[i] =                                                                        \
                 canonical(fmaf(lane_f32(c, h->r[0], i), lane_f32(c, h->r[1], i), c->compute[i]));  \
@@ -46,6 +48,7 @@ static float two_products(float a, float b, float c, float d, float sum) {
 }
 #define CMAC(name, pairs)                                                                          \
     static void name(Context *c, const Half *h) {                                                  \
+        exec_rows_settle(c);                                                                       \
         for (unsigned i = 0; i < (pairs); i++)                                                     \
             c->compute[i] =                                                                        \
                 two_products(lane_half(c, h->r[0], 2 * i), lane_half(c, h->r[1], 2 * i),           \
@@ -56,6 +59,7 @@ CMAC(f16v2cmac, 1)
 CMAC(f16v4cmac, 2)
 
 static void f32v2axpy(Context *c, const Half *h) {
+    exec_rows_settle(c);
     float old[2] = {c->compute[0], c->compute[1]}, factor = f32_from_bits(c->tas);
     for (unsigned i = 0; i < 2; i++)
         c->compute[i] = canonical(fmaf(factor, lane_f32(c, h->r[1], i), lane_f32(c, h->r[2], i)));
@@ -63,6 +67,7 @@ static void f32v2axpy(Context *c, const Half *h) {
 }
 
 static void f16v4mix(Context *c, const Half *h) {
+    exec_rows_settle(c);
     F16 old[4];
     for (unsigned i = 0; i < 4; i++)
         old[i] = round_f16_out(c, c->compute[i]);
@@ -75,6 +80,7 @@ static void f16v4mix(Context *c, const Half *h) {
 /* Read-out --------------------------------------------------------------------------------------*/
 
 static void f16v4gacc(Context *c, const Half *h) {
+    exec_rows_settle(c);
     F16 d[4];
     for (unsigned i = 0; i < 4; i++)
         d[i] = round_f16_out(c, c->compute[i]);
@@ -83,6 +89,7 @@ static void f16v4gacc(Context *c, const Half *h) {
 
 /* The accumulators that a gina immediate names. */
 static float *gina_set(Context *c, int32_t which) {
+    exec_rows_settle(c);
     switch (which) {
     case 0: return c->compute;
     case 1: return c->shift;
@@ -130,6 +137,7 @@ static void take_odd(Context *c, unsigned r) {
 }
 
 static bool transpose_phase(Context *c, int32_t phase, int32_t first) {
+    exec_rows_settle(c);
     if (phase == first || phase == first + 1)
         return true;
     trap_raise(c, ERR_SIM_OPERAND, 0, "phase %d, which the transpose pipe does not have", phase);
@@ -195,12 +203,15 @@ static bool f32_phase(Context *c, int32_t imm, Phase *phase) {
     return true;
 }
 
-/* AmpWeights want 64-byte alignment. */
+const uint8_t exec_unit_of_channel[AMP_CHANNELS] = {0, 1, 8,  9,  2, 3, 10, 11,
+                                                    4, 5, 12, 13, 6, 7, 14, 15};
+
+/* Two sets of weights in one block: by unit, then by channel. They want 64-byte alignment. */
 static AmpWeights *prepared_weights(Context *c) {
     Tile *tile = c->tile;
     if (tile->prepared)
         return tile->prepared;
-    tile->prepared_block = mem_alloc(1, sizeof(AmpWeights) + _Alignof(AmpWeights));
+    tile->prepared_block = mem_alloc(1, 2 * sizeof(AmpWeights) + _Alignof(AmpWeights));
     if (!tile->prepared_block) {
         trap_raise(c, ERR_NO_MEMORY, 0, "no memory left on the host for prepared weights");
         return NULL;
@@ -213,28 +224,52 @@ static AmpWeights *prepared_weights(Context *c) {
 #define KEY_VALID (1u << 16)
 #define KEY_F8    (1u << 17)
 
-const AmpWeights *exec_weights(Context *c, bool f8) {
-    Tile *tile = c->tile;
+/* For which formats and scale weights are to be prepared. */
+static uint32_t weights_key(const Context *c, bool f8) {
     const uint32_t scale_mask = (1u << CHIP_FP_SCL_BITS) - 1;
-    uint32_t key = KEY_VALID;
-    if (f8)
-        key |= KEY_F8 | (c->fp_format & 3) << 8 | (c->fp_scale & scale_mask);
-    if (__builtin_expect(tile->prepared_key == key, 1))
-        return tile->prepared;
-    AmpWeights *weights = prepared_weights(c);
-    if (!weights)
-        return NULL;
-    tile->prepared_key = key;
+    return f8 ? KEY_VALID | KEY_F8 | (c->fp_format & 3) << 8 | (c->fp_scale & scale_mask)
+              : KEY_VALID;
+}
+
+static void prepare(const Context *c, AmpWeights *weights, const uint64_t words[64], bool f8) {
     if (!f8) {
-        amp_prepare_f16(weights, tile->weights);
-        return weights;
+        amp_prepare_f16(weights, words);
+        return;
     }
     const unsigned spare = 32 - CHIP_FP_SCL_BITS;
     int scale = (int32_t)(c->fp_scale << spare) >> spare;
     F8Format weight_format = (F8Format)(c->fp_format >> CHIP_CSR_W_FP_NFMT_CWEI_FMT_SHIFT & 1);
     F8Format format = (F8Format)(c->fp_format >> CHIP_CSR_W_FP_NFMT_ARF_FMT_SHIFT & 1);
-    amp_prepare_f8(weights, tile->weights, format, weight_format, scale);
+    amp_prepare_f8(weights, words, format, weight_format, scale);
+}
+
+const AmpWeights *exec_weights(Context *c, bool f8) {
+    Tile *tile = c->tile;
+    uint32_t key = weights_key(c, f8);
+    if (__builtin_expect(tile->prepared_key == key, 1))
+        return tile->prepared;
+    AmpWeights *weights = prepared_weights(c);
+    if (!weights)
+        return NULL;
+    prepare(c, weights, tile->weights, f8);
+    tile->prepared_key = key;
     return weights;
+}
+
+const AmpWeights *exec_row_weights(Context *c, bool f8) {
+    Tile *tile = c->tile;
+    uint32_t key = weights_key(c, f8);
+    if (__builtin_expect(tile->row_key == key, 1))
+        return tile->prepared + 1;
+    AmpWeights *weights = prepared_weights(c);
+    if (!weights)
+        return NULL;
+    uint64_t words[4 * AMP_CHANNELS];
+    for (unsigned i = 0; i < AMP_CHANNELS; i++)
+        memcpy(words + 4 * i, tile->weights + 4 * exec_unit_of_channel[i], 4 * sizeof *words);
+    prepare(c, weights + 1, words, f8);
+    tile->row_key = key;
+    return weights + 1;
 }
 
 /* In phase 0 the units swap what they computed with the partials that were shifted in. Units of
@@ -273,6 +308,7 @@ static bool amp(Context *c, const Half *h, unsigned sets, bool f8, float *out, c
     Phase phase;
     if (!f16_phase(c, h->imm, &phase))
         return false;
+    exec_rows_settle(c);
     unsigned units = 2 * phase.engines;
     uint64_t x;
     memcpy(&x, &c->a[h->r[1]], sizeof x);
@@ -327,6 +363,7 @@ static void amp_f32(Context *c, const Half *h, unsigned sets) {
     Phase phase;
     if (!f32_phase(c, h->imm, &phase))
         return;
+    exec_rows_settle(c);
     unsigned units = 2 * phase.engines, moving = phase.number % 2;
     float x = lane_f32(c, h->r[1], 0);
     float in[2] = {lane_f32(c, h->r[2], 0), lane_f32(c, h->r[2], 1)}, out[2] = {0, 0};
@@ -362,6 +399,7 @@ static bool slic(Context *c, const Half *h, unsigned channels, bool f8, float *o
         trap_raise(c, ERR_SIM_OPERAND, 0, "mode %d, which the instruction does not have", h->imm);
         return false;
     }
+    exec_rows_settle(c);
     uint64_t x;
     memcpy(&x, &c->a[h->r[1]], sizeof x);
     unsigned sets = channels / 2;

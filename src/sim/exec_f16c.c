@@ -65,7 +65,8 @@ static void plainly(IsaForm form, Context *c, const Half *h) {
             plainly(ISA_##id, c, h);                                                               \
         else                                                                                       \
             set##lanes(c, h->r[0], d);                                                             \
-    }
+    }                                                                                              \
+    F16C GROUP(fast_##id)
 #define CHOICE(id, lanes, expression)                                                              \
     F16C static void fast_##id(Context *c, const Half *h) {                                        \
         __m128 x = load##lanes(c, h->r[1]), y = load##lanes(c, h->r[2]);                           \
@@ -73,7 +74,8 @@ static void plainly(IsaForm form, Context *c, const Half *h) {
             plainly(ISA_##id, c, h);                                                               \
         else                                                                                       \
             set##lanes(c, h->r[0], expression);                                                    \
-    }
+    }                                                                                              \
+    F16C GROUP(fast_##id)
 #define CLAMP(id, lanes)                                                                           \
     F16C static void fast_##id(Context *c, const Half *h) {                                        \
         __m128 x = load##lanes(c, h->r[1]), y = load2(c, h->r[2]);                                 \
@@ -82,7 +84,8 @@ static void plainly(IsaForm form, Context *c, const Half *h) {
             plainly(ISA_##id, c, h);                                                               \
         else                                                                                       \
             set##lanes(c, h->r[0], smaller(larger(x, low), high));                                 \
-    }
+    }                                                                                              \
+    F16C GROUP(fast_##id)
 #define ALL_ARITHMETIC(ID, expression)                                                             \
     ARITHMETIC(F16V2##ID, 2, load2, expression)                                                    \
     ARITHMETIC(F16V2##ID##_BL, 2, low_of, expression)                                              \
@@ -113,6 +116,7 @@ F16C static void fast_F32V2TOF16(Context *c, const Half *h) {
     else
         set2(c, h->r[0], x);
 }
+F16C GROUP(fast_F32V2TOF16)
 F16C static void fast_F32V4TOF16(Context *c, const Half *h) {
     __m128 x = _mm_loadu_ps((const float *)(const void *)&c->a[h->r[1]]);
     if (__builtin_expect(!c->plain_rounding || beyond(x), 0))
@@ -120,6 +124,7 @@ F16C static void fast_F32V4TOF16(Context *c, const Half *h) {
     else
         set4(c, h->r[0], x);
 }
+F16C GROUP(fast_F32V4TOF16)
 F16C static void fast_F16V2TOF32(Context *c, const Half *h) {
     __m128 x = load2(c, h->r[1]);
     if (__builtin_expect(unordered(x, x), 0))
@@ -127,10 +132,12 @@ F16C static void fast_F16V2TOF32(Context *c, const Half *h) {
     else
         _mm_storel_epi64((__m128i *)(void *)&c->a[h->r[0]], _mm_castps_si128(x));
 }
+F16C GROUP(fast_F16V2TOF32)
 
 /* Accumulators: four lanes are added to compute[first …]; a NaN is left to the plain function. */
 #define ACCUMULATE(id, expression)                                                                 \
     F16C static void fast_##id(Context *c, const Half *h) {                                        \
+        exec_rows_settle(c);                                                                       \
         __m128 x = load4(c, h->r[0]), low = expression(_mm_loadu_ps(c->compute), x);               \
         __m128 y = id##_LANES == 8 ? load4(c, h->r[0] + 2u) : x;                                   \
         __m128 high = expression(_mm_loadu_ps(c->compute + 4), y);                                 \
@@ -141,7 +148,8 @@ F16C static void fast_F16V2TOF32(Context *c, const Half *h) {
         _mm_storeu_ps(c->compute, low);                                                            \
         if (id##_LANES == 8)                                                                       \
             _mm_storeu_ps(c->compute + 4, high);                                                   \
-    }
+    }                                                                                              \
+    F16C GROUP(fast_##id)
 #define F16V4ACC_LANES    4
 #define F16V4ABSACC_LANES 4
 #define F16V8ACC_LANES    8
@@ -197,22 +205,29 @@ F16C static inline void shift_down(float *set, __m128 in) {
         set4(c, h->r[0], out);                                                                     \
         shift_down(c->shift, in);                                                                  \
         shift_down(c->shift + 8, _mm_movehl_ps(in, in));                                           \
-    }
+    }                                                                                              \
+    F16C GROUP(fast_##id)
 AMP(F16V4HIHOV4AMP, false, amp_phase_f16)
 AMP(F8V8HIHOV4AMP, true, amp_phase_f8)
 
-#define ROW(id) [ISA_##id] = fast_##id
-#define ROWS(ID)                                                                                   \
-    ROW(F16V2##ID), ROW(F16V2##ID##_BL), ROW(F16V2##ID##_BU), ROW(F16V4##ID), ROW(F16V4##ID##_BL), \
-        ROW(F16V4##ID##_BU)
+/* ROWS is ROW for all forms of an operation. */
+#define FORMS(ROW, ROWS)                                                                           \
+    ROWS(ADD)                                                                                      \
+    ROWS(SUB) ROWS(MUL) ROW(F16V2ABSADD) ROW(F16V4ABSADD) ROW(F16V2MAX) ROW(F16V4MAX)              \
+        ROW(F16V2MIN) ROW(F16V4MIN) ROW(F16V2ABSMAX) ROW(F16V4ABSMAX) ROW(F16V2CLAMP)              \
+            ROW(F16V4CLAMP) ROW(F32V2TOF16) ROW(F32V4TOF16) ROW(F16V2TOF32) ROW(F16V4HIHOV4AMP)    \
+                ROW(F8V8HIHOV4AMP) ROW(F16V4ACC) ROW(F16V4ABSACC) ROW(F16V8ACC) ROW(F16V8ABSACC)
+#define ALL_OF(ID, ROW)                                                                            \
+    ROW(F16V2##ID)                                                                                 \
+    ROW(F16V2##ID##_BL) ROW(F16V2##ID##_BU) ROW(F16V4##ID) ROW(F16V4##ID##_BL) ROW(F16V4##ID##_BU)
+#define EXEC(id)     [ISA_##id] = fast_##id,
+#define EXECS(ID)    ALL_OF(ID, EXEC)
+#define GROUPED(id)  [ISA_##id] = fast_##id##_group,
+#define GROUPEDS(ID) ALL_OF(ID, GROUPED)
 
-ExecTable exec_f16c = {
-    ROWS(ADD),        ROWS(SUB),           ROWS(MUL),          ROW(F16V2ABSADD), ROW(F16V4ABSADD),
-    ROW(F16V2MAX),    ROW(F16V4MAX),       ROW(F16V2MIN),      ROW(F16V4MIN),    ROW(F16V2ABSMAX),
-    ROW(F16V4ABSMAX), ROW(F16V2CLAMP),     ROW(F16V4CLAMP),    ROW(F32V2TOF16),  ROW(F32V4TOF16),
-    ROW(F16V2TOF32),  ROW(F16V4HIHOV4AMP), ROW(F8V8HIHOV4AMP), ROW(F16V4ACC),    ROW(F16V4ABSACC),
-    ROW(F16V8ACC),    ROW(F16V8ABSACC),
-};
+ExecTable exec_f16c = {FORMS(EXEC, EXECS)};
+GroupTable group_f16c = {FORMS(GROUPED, GROUPEDS)};
 #else
 ExecTable exec_f16c;
+GroupTable group_f16c;
 #endif

@@ -53,7 +53,8 @@ static inline uint32_t halves(F16 low, F16 high) {
         }                                                                                          \
         for (unsigned i = 0; i < (lanes); i++)                                                     \
             c->a[h->r[0] + i] = d[i];                                                              \
-    }
+    }                                                                                              \
+    GROUP(name)
 
 static double exact_sum(double x, double y) {
     if (!isfinite(x) || !isfinite(y))
@@ -568,4 +569,13 @@ ExecTable exec_float = {
     [ISA_F32V2GRAND] = f32v2grand,
     [ISA_F32V2RMASK] = f32v2rmask,
     [ISA_F16V4RMASK] = f16v4rmask,
+};
+
+GroupTable group_float = {
+    [ISA_F32ADD] = f32add_group,           [ISA_F32V2ADD] = f32v2add_group,
+    [ISA_F32V2ADD_B] = f32v2add_b_group,   [ISA_F32SUB] = f32sub_group,
+    [ISA_F32V2SUB] = f32v2sub_group,       [ISA_F32V2SUB_B] = f32v2sub_b_group,
+    [ISA_F32MUL] = f32mul_group,           [ISA_F32V2MUL] = f32v2mul_group,
+    [ISA_F32V2MUL_B] = f32v2mul_b_group,   [ISA_F32ABSADD] = f32absadd_group,
+    [ISA_F32V2ABSADD] = f32v2absadd_group,
 };

@@ -13,17 +13,20 @@ void exec_unimplemented(Context *context, const Half *half) {
     static void name(Context *c, const Half *h) {                                                  \
         uint32_t s = c->file[h->r[1]], t = c->file[h->r[2]];                                       \
         c->file[h->r[0]] = (uint32_t)(expression);                                                 \
-    }
+    }                                                                                              \
+    GROUP(name)
 #define OP_REG_IMM(name, file, expression)                                                         \
     static void name(Context *c, const Half *h) {                                                  \
         uint32_t s = c->file[h->r[1]], t = (uint32_t)h->imm;                                       \
         c->file[h->r[0]] = (uint32_t)(expression);                                                 \
-    }
+    }                                                                                              \
+    GROUP(name)
 #define OP_REG(name, file, expression)                                                             \
     static void name(Context *c, const Half *h) {                                                  \
         uint32_t s = c->file[h->r[1]];                                                             \
         c->file[h->r[0]] = (uint32_t)(expression);                                                 \
-    }
+    }                                                                                              \
+    GROUP(name)
 /* The same on pairs of arithmetic registers, word by word. */
 #define OP_PAIR(name, expression)                                                                  \
     static void name(Context *c, const Half *h) {                                                  \
@@ -31,7 +34,8 @@ void exec_unimplemented(Context *context, const Half *half) {
             uint32_t s = c->a[h->r[1] + i], t = c->a[h->r[2] + i];                                 \
             c->a[h->r[0] + i] = (expression);                                                      \
         }                                                                                          \
-    }
+    }                                                                                              \
+    GROUP(name)
 #define OP_BOTH_SOURCES(name, expression)                                                          \
     OP_REG_REG(name, m, expression)                                                                \
     OP_REG_IMM(name##_imm, m, expression)
@@ -92,16 +96,20 @@ OP_REG(bitrev8, m, reverse_bits_in_bytes(s))
 static void sub_imm(Context *c, const Half *h) {
     c->m[h->r[0]] = (uint32_t)h->imm - c->m[h->r[1]];
 }
+GROUP(sub_imm)
 
 static void setzi(Context *c, const Half *h) {
     c->m[h->r[0]] = (uint32_t)h->imm;
 }
+GROUP(setzi)
 static void setzi_a(Context *c, const Half *h) {
     c->a[h->r[0]] = (uint32_t)h->imm;
 }
+GROUP(setzi_a)
 static void atom(Context *c, const Half *h) {
     c->m[h->r[0]] = c->a[h->r[1]];
 }
+GROUP(atom)
 
 /* d is also read, so that its number is not a spare one. */
 static void move_if(Context *c, const Half *h, bool condition) {
@@ -111,9 +119,11 @@ static void move_if(Context *c, const Half *h, bool condition) {
 static void movz(Context *c, const Half *h) {
     move_if(c, h, c->m[h->r[1]] == 0);
 }
+GROUP(movz)
 static void movnz(Context *c, const Half *h) {
     move_if(c, h, c->m[h->r[1]] != 0);
 }
+GROUP(movnz)
 
 /* Permutes that exist on both files. */
 #define PERMUTE(name, expression)                                                                  \
@@ -148,6 +158,7 @@ static void not64(Context *c, const Half *h) {
     for (unsigned i = 0; i < 2; i++)
         c->a[h->r[0] + i] = ~c->a[h->r[1] + i];
 }
+GROUP(not64)
 
 /* d = {s[i], t[j]}; d may be s or t. */
 static void pair_of(Context *c, const Half *h, unsigned i, unsigned j) {
@@ -158,12 +169,15 @@ static void pair_of(Context *c, const Half *h, unsigned i, unsigned j) {
 static void sort4x32lo(Context *c, const Half *h) {
     pair_of(c, h, 0, 0);
 }
+GROUP(sort4x32lo)
 static void sort4x32hi(Context *c, const Half *h) {
     pair_of(c, h, 1, 1);
 }
+GROUP(sort4x32hi)
 static void roll32(Context *c, const Half *h) {
     pair_of(c, h, 1, 0);
 }
+GROUP(roll32)
 
 /* tapack: three 21-bit addresses in a pair; the third is split over the upper bits. */
 static void tapack(Context *c, const Half *h) {
@@ -175,6 +189,7 @@ static void tapack(Context *c, const Half *h) {
     c->m[h->r[0]] = low;
     c->m[h->r[0] + 1] = high;
 }
+GROUP(tapack)
 
 /* Branches -------------------------------------------------------------------------------------*/
 
@@ -224,102 +239,99 @@ static void call(Context *c, const Half *h) {
     }
 }
 
+#define FORMS(ROW)                                                                                 \
+    ROW(ADD, add)                                                                                  \
+    ROW(ADD_I16, add_imm)                                                                          \
+    ROW(ADD_Z16, add_imm)                                                                          \
+    ROW(SUB, sub)                                                                                  \
+    ROW(SUB_I16, sub_imm)                                                                          \
+    ROW(SUB_Z16, sub_imm)                                                                          \
+    ROW(MUL, mul)                                                                                  \
+    ROW(MUL_I16, mul_imm)                                                                          \
+    ROW(AND, and)                                                                                  \
+    ROW(AND_U12, and_imm)                                                                          \
+    ROW(ANDC, andc)                                                                                \
+    ROW(ANDC_U12, andc_imm)                                                                        \
+    ROW(OR, or)                                                                                    \
+    ROW(OR_U12, or_imm)                                                                            \
+    ROW(OR_HI12, or_imm)                                                                           \
+    ROW(XOR, xor)                                                                                  \
+    ROW(XNOR, xnor)                                                                                \
+    ROW(SHL, shl)                                                                                  \
+    ROW(SHL_U12, shl_imm)                                                                          \
+    ROW(SHR, shr)                                                                                  \
+    ROW(SHR_U12, shr_imm)                                                                          \
+    ROW(SHRS, shrs)                                                                                \
+    ROW(SHRS_U12, shrs_imm)                                                                        \
+    ROW(CMPEQ, cmpeq)                                                                              \
+    ROW(CMPEQ_Z16, cmpeq_imm)                                                                      \
+    ROW(CMPEQ_I16, cmpeq_imm)                                                                      \
+    ROW(CMPNE, cmpne)                                                                              \
+    ROW(CMPSLT, cmpslt)                                                                            \
+    ROW(CMPSLT_I16, cmpslt_imm)                                                                    \
+    ROW(CMPULT, cmpult)                                                                            \
+    ROW(CMPULT_Z16, cmpult_imm)                                                                    \
+    ROW(MIN, min)                                                                                  \
+    ROW(MIN_I16, min_imm)                                                                          \
+    ROW(MIN_Z16, min_imm)                                                                          \
+    ROW(MAX, max)                                                                                  \
+    ROW(MAX_I16, max_imm)                                                                          \
+    ROW(MAX_Z16, max_imm)                                                                          \
+    ROW(ABS, abs_value)                                                                            \
+    ROW(CLZ, clz)                                                                                  \
+    ROW(CMS, cms)                                                                                  \
+    ROW(POPC, popc)                                                                                \
+    ROW(MOVZ, movz)                                                                                \
+    ROW(MOVNZ, movnz)                                                                              \
+    ROW(SETZI, setzi)                                                                              \
+    ROW(ATOM, atom)                                                                                \
+    ROW(ROLL8R, roll8r)                                                                            \
+    ROW(ROLL8L, roll8l)                                                                            \
+    ROW(ROLL16, roll16)                                                                            \
+    ROW(SORT4X16LO, sort4x16lo)                                                                    \
+    ROW(SORT4X16HI, sort4x16hi)                                                                    \
+    ROW(SHUF8X8LO, shuf8x8lo)                                                                      \
+    ROW(SHUF8X8HI, shuf8x8hi)                                                                      \
+    ROW(SORT8X8LO, sort8x8lo)                                                                      \
+    ROW(SORT8X8HI, sort8x8hi)                                                                      \
+    ROW(SWAP16, swap16)                                                                            \
+    ROW(SORT8, sort8)                                                                              \
+    ROW(SWAP8, swap8)                                                                              \
+    ROW(BITREV8, bitrev8)                                                                          \
+    ROW(TAPACK, tapack)                                                                            \
+    ROW(AND_A, and_a)                                                                              \
+    ROW(AND_A_U12, and_a_imm)                                                                      \
+    ROW(AND_A_HI12, and_a_imm)                                                                     \
+    ROW(ANDC_A, andc_a)                                                                            \
+    ROW(ANDC_A_U12, andc_a_imm)                                                                    \
+    ROW(ANDC_A_HI12, andc_a_imm)                                                                   \
+    ROW(OR_A, or_a)                                                                                \
+    ROW(OR_A_U12, or_a_imm)                                                                        \
+    ROW(OR_A_HI12, or_a_imm)                                                                       \
+    ROW(NOT_A, not_a)                                                                              \
+    ROW(AND64, and64)                                                                              \
+    ROW(ANDC64, andc64)                                                                            \
+    ROW(OR64, or64)                                                                                \
+    ROW(NOT64, not64)                                                                              \
+    ROW(SETZI_A, setzi_a)                                                                          \
+    ROW(SORT4X16LO_A, sort4x16lo_a)                                                                \
+    ROW(SORT4X16HI_A, sort4x16hi_a)                                                                \
+    ROW(ROLL16_A, roll16_a)                                                                        \
+    ROW(SORT4X16LO_A_BU, sort4x16lo_a_bu)                                                          \
+    ROW(SORT4X16HI_A_BL, sort4x16hi_a_bl)                                                          \
+    ROW(SORT4X32LO, sort4x32lo)                                                                    \
+    ROW(SORT4X32HI, sort4x32hi)                                                                    \
+    ROW(ROLL32, roll32)                                                                            \
+    ROW(ROLL8R_A, roll8r_a)                                                                        \
+    ROW(ROLL8L_A, roll8l_a)                                                                        \
+    ROW(SORT8X8LO_A, sort8x8lo_a)                                                                  \
+    ROW(SORT8X8HI_A, sort8x8hi_a)                                                                  \
+    ROW(SHUF8X8LO_A, shuf8x8lo_a)                                                                  \
+    ROW(SHUF8X8HI_A, shuf8x8hi_a)
+
 ExecTable exec_int = {
-    [ISA_ADD] = add,
-    [ISA_ADD_I16] = add_imm,
-    [ISA_ADD_Z16] = add_imm,
-    [ISA_SUB] = sub,
-    [ISA_SUB_I16] = sub_imm,
-    [ISA_SUB_Z16] = sub_imm,
-    [ISA_MUL] = mul,
-    [ISA_MUL_I16] = mul_imm,
-    [ISA_AND] = and,
-    [ISA_AND_U12] = and_imm,
-    [ISA_ANDC] = andc,
-    [ISA_ANDC_U12] = andc_imm,
-    [ISA_OR] = or
-    ,
-    [ISA_OR_U12] = or_imm,
-    [ISA_OR_HI12] = or_imm,
-    [ISA_XOR] = xor,
-    [ISA_XNOR] = xnor,
-    [ISA_SHL] = shl,
-    [ISA_SHL_U12] = shl_imm,
-    [ISA_SHR] = shr,
-    [ISA_SHR_U12] = shr_imm,
-    [ISA_SHRS] = shrs,
-    [ISA_SHRS_U12] = shrs_imm,
-    [ISA_CMPEQ] = cmpeq,
-    [ISA_CMPEQ_Z16] = cmpeq_imm,
-    [ISA_CMPEQ_I16] = cmpeq_imm,
-    [ISA_CMPNE] = cmpne,
-    [ISA_CMPSLT] = cmpslt,
-    [ISA_CMPSLT_I16] = cmpslt_imm,
-    [ISA_CMPULT] = cmpult,
-    [ISA_CMPULT_Z16] = cmpult_imm,
-    [ISA_MIN] = min,
-    [ISA_MIN_I16] = min_imm,
-    [ISA_MIN_Z16] = min_imm,
-    [ISA_MAX] = max,
-    [ISA_MAX_I16] = max_imm,
-    [ISA_MAX_Z16] = max_imm,
-    [ISA_ABS] = abs_value,
-    [ISA_CLZ] = clz,
-    [ISA_CMS] = cms,
-    [ISA_POPC] = popc,
-    [ISA_MOVZ] = movz,
-    [ISA_MOVNZ] = movnz,
-    [ISA_SETZI] = setzi,
-    [ISA_ATOM] = atom,
-    [ISA_ROLL8R] = roll8r,
-    [ISA_ROLL8L] = roll8l,
-    [ISA_ROLL16] = roll16,
-    [ISA_SORT4X16LO] = sort4x16lo,
-    [ISA_SORT4X16HI] = sort4x16hi,
-    [ISA_SHUF8X8LO] = shuf8x8lo,
-    [ISA_SHUF8X8HI] = shuf8x8hi,
-    [ISA_SORT8X8LO] = sort8x8lo,
-    [ISA_SORT8X8HI] = sort8x8hi,
-    [ISA_SWAP16] = swap16,
-    [ISA_SORT8] = sort8,
-    [ISA_SWAP8] = swap8,
-    [ISA_BITREV8] = bitrev8,
-    [ISA_TAPACK] = tapack,
-    [ISA_BR] = br,
-    [ISA_BRI] = bri,
-    [ISA_CALL] = call,
-    [ISA_BRZ] = brz,
-    [ISA_BRNZ] = brnz,
-    [ISA_BRNEG] = brneg,
-    [ISA_BRPOS] = brpos,
-    [ISA_BRNZDEC] = brnzdec,
-    [ISA_AND_A] = and_a,
-    [ISA_AND_A_U12] = and_a_imm,
-    [ISA_AND_A_HI12] = and_a_imm,
-    [ISA_ANDC_A] = andc_a,
-    [ISA_ANDC_A_U12] = andc_a_imm,
-    [ISA_ANDC_A_HI12] = andc_a_imm,
-    [ISA_OR_A] = or_a,
-    [ISA_OR_A_U12] = or_a_imm,
-    [ISA_OR_A_HI12] = or_a_imm,
-    [ISA_NOT_A] = not_a,
-    [ISA_AND64] = and64,
-    [ISA_ANDC64] = andc64,
-    [ISA_OR64] = or64,
-    [ISA_NOT64] = not64,
-    [ISA_SETZI_A] = setzi_a,
-    [ISA_SORT4X16LO_A] = sort4x16lo_a,
-    [ISA_SORT4X16HI_A] = sort4x16hi_a,
-    [ISA_ROLL16_A] = roll16_a,
-    [ISA_SORT4X16LO_A_BU] = sort4x16lo_a_bu,
-    [ISA_SORT4X16HI_A_BL] = sort4x16hi_a_bl,
-    [ISA_SORT4X32LO] = sort4x32lo,
-    [ISA_SORT4X32HI] = sort4x32hi,
-    [ISA_ROLL32] = roll32,
-    [ISA_ROLL8R_A] = roll8r_a,
-    [ISA_ROLL8L_A] = roll8l_a,
-    [ISA_SORT8X8LO_A] = sort8x8lo_a,
-    [ISA_SORT8X8HI_A] = sort8x8hi_a,
-    [ISA_SHUF8X8LO_A] = shuf8x8lo_a,
-    [ISA_SHUF8X8HI_A] = shuf8x8hi_a,
-};
+    /* Branches. */
+    [ISA_BR] = br,       [ISA_BRI] = bri,         [ISA_CALL] = call,
+    [ISA_BRZ] = brz,     [ISA_BRNZ] = brnz,       [ISA_BRNEG] = brneg,
+    [ISA_BRPOS] = brpos, [ISA_BRNZDEC] = brnzdec, FORMS(EXEC_ROW)};
+GroupTable group_int = {FORMS(GROUP_ROW)};

@@ -1,6 +1,6 @@
 /* Semantics of loads and stores. An access is checked for range and alignment; an instruction with
  * several accesses also for memory elements, which serve one access a cycle. */
-#include "sim/internal.h"
+#include "sim/pace.h"
 
 _Static_assert(CHIP_SAME_ADDR_CONFLICT == 1, "equal addresses are in one element");
 _Static_assert(CHIP_FETCH_DATA_CONFLICT == 0 && CHIP_BANK_STALL == 0, "fetches do not disturb");
@@ -33,6 +33,8 @@ static inline bool load(Context *c, uint32_t address, void *value, uint32_t size
 }
 
 static void store_slowly(Context *c, uint32_t address, const void *value, uint32_t size) {
+    if (c->tile->lockstep)
+        lockstep_break(c);
     if (!memory_copy_in(c->tile, address, value, size))
         trap_raise(c, ERR_NO_MEMORY, address, "no memory left on the host for tile memory");
 }
@@ -69,12 +71,6 @@ static inline bool distinct(Context *c, uint32_t one, uint32_t other) {
     trap_raise(c, ERR_SIM_CONFLICT, other, "accesses 0x%05X and 0x%05X, both in memory element %u",
                one, other, chip_element(one));
     return false;
-}
-
-/* Writes a main register that the form also reads: the chip drops writes to $m12 … $m15. */
-static inline void set_main(Context *c, unsigned number, uint32_t value) {
-    if (number < 12)
-        c->m[number] = value;
 }
 
 static inline uint32_t spread16(uint32_t half) {
@@ -117,11 +113,13 @@ static inline bool load128(Context *c, uint32_t address, unsigned d) {
 #define LOAD_IMM(name, what, size)                                                                 \
     static void name(Context *c, const Half *h) {                                                  \
         what(c, c->m[h->r[1]] + c->m[h->r[2]] + (uint32_t)h->imm * (size), h->r[0]);               \
-    }
+    }                                                                                              \
+    GROUP(name)
 #define LOAD_REG(name, what, size)                                                                 \
     static void name(Context *c, const Half *h) {                                                  \
         what(c, c->m[h->r[1]] + c->m[h->r[2]] + c->m[h->r[3]] * (size), h->r[0]);                  \
-    }
+    }                                                                                              \
+    GROUP(name)
 /* d, base, delta, stride: at base + delta; then delta += stride * size. */
 #define LOAD_STEP(name, what, size, stride)                                                        \
     static void name(Context *c, const Half *h) {                                                  \
@@ -129,7 +127,8 @@ static inline bool load128(Context *c, uint32_t address, unsigned d) {
         uint32_t address = c->m[h->r[1]] + delta;                                                  \
         set_main(c, h->r[2], after);                                                               \
         what(c, address, h->r[0]);                                                                 \
-    }
+    }                                                                                              \
+    GROUP(name)
 #define LOADS(name, what, size)                                                                    \
     LOAD_IMM(name##_imm, what, size)                                                               \
     LOAD_REG(name##_reg, what, size)
@@ -157,19 +156,36 @@ STEPS(ldz16, loadz16, 2)
 STEPS(lds16, loads16, 2)
 STEPS(ldb16, loadb16, 2)
 
+/* name_ready: whether a store can be executed without store_slowly (or traps anyhow). */
+static inline bool ready(const Context *c, uint32_t address) {
+    uint32_t offset = address - CHIP_TILE_MEM_BASE;
+    return offset < CHIP_TILE_MEM_SIZE && c->tile->writable[offset >> PAGE_BITS];
+}
+#define READY(name, address)                                                                       \
+    static bool name##_ready(const Context *first, const Context *end, const Half *h) {            \
+        bool all = true;                                                                           \
+        for (const Context *c = first; c < end; c++)                                               \
+            all &= ready(c, address);                                                              \
+        return all;                                                                                \
+    }
+
 /* Stores: s, base, delta, offset or stride.
  * ------------------------------------------------------*/
 
 #define STORE(name, file, size, offset)                                                            \
     static void name(Context *c, const Half *h) {                                                  \
         store(c, c->m[h->r[1]] + c->m[h->r[2]] + (offset) * (size), &c->file[h->r[0]], size);      \
-    }
+    }                                                                                              \
+    GROUP(name)                                                                                    \
+    READY(name, c->m[h->r[1]] + c->m[h->r[2]] + (offset) * (size))
 #define STORE_STEP(name, file, size, stride)                                                       \
     static void name(Context *c, const Half *h) {                                                  \
         uint32_t delta = c->m[h->r[2]], after = delta + (stride) * (size);                         \
         if (store(c, c->m[h->r[1]] + delta, &c->file[h->r[0]], size))                              \
             set_main(c, h->r[2], after);                                                           \
-    }
+    }                                                                                              \
+    GROUP(name)                                                                                    \
+    READY(name, c->m[h->r[1]] + c->m[h->r[2]])
 STORE(st32_m, m, 4, (uint32_t)h->imm)
 STORE(st32_a, a, 4, (uint32_t)h->imm)
 STORE(st32_a_reg, a, 4, c->m[h->r[3]])
@@ -184,12 +200,16 @@ STORE_STEP(st64step_reg, a, 8, c->m[h->r[3]])
 static void stm32(Context *c, const Half *h) {
     store(c, c->m[h->r[1]] + 4 * c->m[h->r[2]], &c->m[h->r[0]], 4);
 }
+GROUP(stm32)
+READY(stm32, c->m[h->r[1]] + 4 * c->m[h->r[2]])
 
 static void stm32step(Context *c, const Half *h) {
     uint32_t base = c->m[h->r[1]], after = base + 4 * c->m[h->r[2]];
     if (store(c, base, &c->m[h->r[0]], 4))
         set_main(c, h->r[1], after);
 }
+GROUP(stm32step)
+READY(stm32step, c->m[h->r[1]])
 
 /* Delta chains: d, p, base, delta; the value at base + delta, the next delta from p.
  * -------------*/
@@ -209,7 +229,8 @@ static bool chain_addresses(Context *c, uint32_t value, uint32_t value_size, uin
         set_main(c, h->r[3], next);                                                                \
         set_main(c, h->r[1], p + 2);                                                               \
         what(c, address, h->r[0]);                                                                 \
-    }
+    }                                                                                              \
+    GROUP(name)
 CHAIN(ldd16a32, load32_a, 4)
 CHAIN(ldd16b16, loadb16, 2)
 CHAIN(ldd16a64, load64, 8)
@@ -222,6 +243,7 @@ static void ldd16v2a32(Context *c, const Half *h) {
     set_main(c, h->r[1], p + 4);
     load32_a(c, address, h->r[0]);
 }
+GROUP(ldd16v2a32)
 
 static void ld64a32(Context *c, const Half *h) {
     uint32_t p = c->m[h->r[1]], address = c->m[h->r[2]] + (c->m[h->r[3]] & 0xFFFF), quad[4];
@@ -233,6 +255,7 @@ static void ld64a32(Context *c, const Half *h) {
     if (h->r[0] < 8)
         memcpy(&c->a[h->r[0] + 1], &quad[1], 12);
 }
+GROUP(ld64a32)
 
 static void ldb16b16(Context *c, const Half *h) {
     uint32_t base = c->m[h->r[1]], delta = c->m[h->r[2]], mini = c->m[h->r[3]];
@@ -244,42 +267,10 @@ static void ldb16b16(Context *c, const Half *h) {
     set_main(c, h->r[2], ((delta + 2) & 0xFFFF) | (((delta >> 16) + (mini & 15)) << 16));
     set_main(c, h->r[3], mini >> 4);
 }
+GROUP(ldb16b16)
 
-/* Paced accesses: three 21-bit addresses packed in a pair ---------------------------------------*/
-
-#define ADDRESS_MASK ((1u << CHIP_ADDRESS_BITS) - 1)
-
-typedef struct Pack {
-    uint32_t address[3];
-} Pack;
-
-static inline Pack unpack(const Context *c, unsigned pair) {
-    uint32_t low = c->m[pair], high = c->m[pair + 1];
-    uint32_t third = low >> CHIP_ADDRESS_BITS | high >> CHIP_ADDRESS_BITS
-                                                            << CHIP_TAPACK_A2_LOW_BITS;
-    return (Pack){{low & ADDRESS_MASK, high & ADDRESS_MASK, third & ADDRESS_MASK}};
-}
-
-/* Selector 0 advances by one unit, 1 … 3 by a signed field of the stride register. */
-static inline uint32_t pace(uint32_t address, uint32_t stride, uint32_t selector, uint32_t unit) {
-    int32_t count = 1;
-    if (selector & 3) {
-        unsigned lowest = CHIP_PACE_STRIDE_BITS * ((selector & 3) - 1);
-        count = (int32_t)(stride >> lowest << (32 - CHIP_PACE_STRIDE_BITS)) >>
-                (32 - CHIP_PACE_STRIDE_BITS);
-    }
-    return (address + (uint32_t)count * unit) & ADDRESS_MASK;
-}
-
-static inline void repack(Context *c, unsigned pair, const Pack *pack) {
-    const uint32_t low_mask = (1u << CHIP_TAPACK_A2_LOW_BITS) - 1;
-    /* Bit 31 of the high register belongs to no address and stays. */
-    uint32_t spare = c->m[pair + 1] & ~(UINT32_MAX >> 1);
-    set_main(c, pair, pack->address[0] | (pack->address[2] & low_mask) << CHIP_ADDRESS_BITS);
-    set_main(c, pair + 1,
-             spare | pack->address[1] |
-                 pack->address[2] >> CHIP_TAPACK_A2_LOW_BITS << CHIP_ADDRESS_BITS);
-}
+/* Paced accesses (sim/pace.h)
+ * --------------------------------------------------------------------*/
 
 /* d, e, pair, stride, selectors: 64 bits at address 0, and `what` at address 1. */
 #define PACED_LOADS(name, what, size, unit)                                                        \
@@ -295,7 +286,8 @@ static inline void repack(Context *c, unsigned pair, const Pack *pack) {
         repack(c, h->r[2], &pack);                                                                 \
         load64(c, one, h->r[0]);                                                                   \
         what(c, other, h->r[1]);                                                                   \
-    }
+    }                                                                                              \
+    GROUP(name)
 
 /* The second destination lies outside the first pair, $a8 … $a15 included. */
 static bool paced_destinations(Context *c, const Half *h, uint32_t size) {
@@ -324,6 +316,8 @@ static void ldst64pace(Context *c, const Half *h) {
     put_bytes(c, to, &c->a[h->r[1]], 8);
     load64(c, from, h->r[0]);
 }
+GROUP(ldst64pace)
+READY(ldst64pace, unpack(c, h->r[2]).address[2])
 
 static bool three_addresses(Context *c, uint32_t one, uint32_t other, uint32_t to) {
     return check(c, one, 8) && check(c, other, 8) && check(c, to, 8) && distinct(c, one, other) &&
@@ -353,6 +347,8 @@ static void ld2xst64pace(Context *c, const Half *h) {
     memcpy(&c->a[h->r[0]], memory_at(c->tile, one), 8);
     memcpy(&c->a[h->r[0] + 2], memory_at(c->tile, other), 8);
 }
+GROUP(ld2xst64pace)
+READY(ld2xst64pace, unpack(c, h->r[2]).address[2])
 
 static void st64pace(Context *c, const Half *h) {
     Pack pack = unpack(c, h->r[1]);
@@ -363,16 +359,17 @@ static void st64pace(Context *c, const Half *h) {
     repack(c, h->r[1], &pack);
     put_bytes(c, to, &c->a[h->r[0]], 8);
 }
+GROUP(st64pace)
+READY(st64pace, unpack(c, h->r[1]).address[2])
 
 /* Common weights, loaded by the supervisor at $CCCSLOAD. ---------------------------------------*/
 
 static void load_weights(Context *c, uint32_t number, uint32_t size) {
     Tile *tile = c->tile;
     uint32_t address = tile->supervisor.coefficient;
-    if (!load(c, address, &tile->weights[number], size))
-        return;
-    tile->supervisor.coefficient = address + size;
-    tile->prepared_key = 0;
+    exec_weights_change(tile);
+    if (load(c, address, &tile->weights[number], size))
+        tile->supervisor.coefficient = address + size;
 }
 
 static void ld64putcs(Context *c, const Half *h) {
@@ -385,69 +382,83 @@ static void ld128putcs(Context *c, const Half *h) {
         load_weights(c, (uint32_t)h->imm, 16);
 }
 
+#define FORMS(ROW)                                                                                 \
+    ROW(LD32_M, ld32_m_imm)                                                                        \
+    ROW(LD32_M_REG, ld32_m_reg)                                                                    \
+    ROW(LD32_A, ld32_a_imm)                                                                        \
+    ROW(LD32_A_REG, ld32_a_reg)                                                                    \
+    ROW(LD64, ld64_imm)                                                                            \
+    ROW(LD64_REG, ld64_reg)                                                                        \
+    ROW(LD128, ld128_imm)                                                                          \
+    ROW(LD128_REG, ld128_reg)                                                                      \
+    ROW(LDZ8, ldz8_imm)                                                                            \
+    ROW(LDZ8_REG, ldz8_reg)                                                                        \
+    ROW(LDS8, lds8_imm)                                                                            \
+    ROW(LDS8_REG, lds8_reg)                                                                        \
+    ROW(LDZ16, ldz16_imm)                                                                          \
+    ROW(LDZ16_REG, ldz16_reg)                                                                      \
+    ROW(LDS16, lds16_imm)                                                                          \
+    ROW(LDS16_REG, lds16_reg)                                                                      \
+    ROW(LDB16, ldb16_imm)                                                                          \
+    ROW(LDB16_REG, ldb16_reg)                                                                      \
+    ROW(LDB8, ldb8_imm)                                                                            \
+    ROW(LDB8_REG, ldb8_reg)                                                                        \
+    ROW(LD32STEP_M, ld32_m_step_imm)                                                               \
+    ROW(LD32STEP_M_REG, ld32_m_step_reg)                                                           \
+    ROW(LD32STEP_A, ld32_a_step_imm)                                                               \
+    ROW(LD32STEP_A_REG, ld32_a_step_reg)                                                           \
+    ROW(LD64STEP, ld64_step_imm)                                                                   \
+    ROW(LD64STEP_REG, ld64_step_reg)                                                               \
+    ROW(LD128STEP, ld128_step_imm)                                                                 \
+    ROW(LD128STEP_REG, ld128_step_reg)                                                             \
+    ROW(LDZ8STEP, ldz8_step_imm)                                                                   \
+    ROW(LDZ8STEP_REG, ldz8_step_reg)                                                               \
+    ROW(LDS8STEP, lds8_step_imm)                                                                   \
+    ROW(LDS8STEP_REG, lds8_step_reg)                                                               \
+    ROW(LDZ16STEP, ldz16_step_imm)                                                                 \
+    ROW(LDZ16STEP_REG, ldz16_step_reg)                                                             \
+    ROW(LDS16STEP, lds16_step_imm)                                                                 \
+    ROW(LDS16STEP_REG, lds16_step_reg)                                                             \
+    ROW(LDB16STEP, ldb16_step_imm)                                                                 \
+    ROW(LDB16STEP_REG, ldb16_step_reg)                                                             \
+    ROW(ST32_M, st32_m)                                                                            \
+    ROW(ST32_A, st32_a)                                                                            \
+    ROW(ST32_A_REG, st32_a_reg)                                                                    \
+    ROW(ST64, st64)                                                                                \
+    ROW(ST64_REG, st64_reg)                                                                        \
+    ROW(ST32STEP_M, st32step_m)                                                                    \
+    ROW(ST32STEP_A, st32step_a)                                                                    \
+    ROW(ST32STEP_A_REG, st32step_a_reg)                                                            \
+    ROW(ST64STEP, st64step)                                                                        \
+    ROW(ST64STEP_REG, st64step_reg)                                                                \
+    ROW(STM32, stm32)                                                                              \
+    ROW(STM32STEP, stm32step)                                                                      \
+    ROW(LDD16A32, ldd16a32)                                                                        \
+    ROW(LDD16B16, ldd16b16)                                                                        \
+    ROW(LDD16A64, ldd16a64)                                                                        \
+    ROW(LDD16V2A32, ldd16v2a32)                                                                    \
+    ROW(LD64A32, ld64a32)                                                                          \
+    ROW(LDB16B16, ldb16b16)                                                                        \
+    ROW(LD2X64PACE, ld2x64pace)                                                                    \
+    ROW(LDST64PACE, ldst64pace)                                                                    \
+    ROW(LD2XST64PACE, ld2xst64pace)                                                                \
+    ROW(ST64PACE, st64pace)                                                                        \
+    ROW(LD64A32PACE, ld64a32pace)                                                                  \
+    ROW(LD64B16PACE, ld64b16pace)
+
 ExecTable exec_mem = {
-    [ISA_LD32_M] = ld32_m_imm,
-    [ISA_LD32_M_REG] = ld32_m_reg,
-    [ISA_LD32_A] = ld32_a_imm,
-    [ISA_LD32_A_REG] = ld32_a_reg,
-    [ISA_LD64] = ld64_imm,
-    [ISA_LD64_REG] = ld64_reg,
-    [ISA_LD128] = ld128_imm,
-    [ISA_LD128_REG] = ld128_reg,
-    [ISA_LDZ8] = ldz8_imm,
-    [ISA_LDZ8_REG] = ldz8_reg,
-    [ISA_LDS8] = lds8_imm,
-    [ISA_LDS8_REG] = lds8_reg,
-    [ISA_LDZ16] = ldz16_imm,
-    [ISA_LDZ16_REG] = ldz16_reg,
-    [ISA_LDS16] = lds16_imm,
-    [ISA_LDS16_REG] = lds16_reg,
-    [ISA_LDB16] = ldb16_imm,
-    [ISA_LDB16_REG] = ldb16_reg,
-    [ISA_LDB8] = ldb8_imm,
-    [ISA_LDB8_REG] = ldb8_reg,
-    [ISA_LD32STEP_M] = ld32_m_step_imm,
-    [ISA_LD32STEP_M_REG] = ld32_m_step_reg,
-    [ISA_LD32STEP_A] = ld32_a_step_imm,
-    [ISA_LD32STEP_A_REG] = ld32_a_step_reg,
-    [ISA_LD64STEP] = ld64_step_imm,
-    [ISA_LD64STEP_REG] = ld64_step_reg,
-    [ISA_LD128STEP] = ld128_step_imm,
-    [ISA_LD128STEP_REG] = ld128_step_reg,
-    [ISA_LDZ8STEP] = ldz8_step_imm,
-    [ISA_LDZ8STEP_REG] = ldz8_step_reg,
-    [ISA_LDS8STEP] = lds8_step_imm,
-    [ISA_LDS8STEP_REG] = lds8_step_reg,
-    [ISA_LDZ16STEP] = ldz16_step_imm,
-    [ISA_LDZ16STEP_REG] = ldz16_step_reg,
-    [ISA_LDS16STEP] = lds16_step_imm,
-    [ISA_LDS16STEP_REG] = lds16_step_reg,
-    [ISA_LDB16STEP] = ldb16_step_imm,
-    [ISA_LDB16STEP_REG] = ldb16_step_reg,
-    [ISA_ST32_M] = st32_m,
-    [ISA_ST32_A] = st32_a,
-    [ISA_ST32_A_REG] = st32_a_reg,
-    [ISA_ST64] = st64,
-    [ISA_ST64_REG] = st64_reg,
-    [ISA_ST32STEP_M] = st32step_m,
-    [ISA_ST32STEP_A] = st32step_a,
-    [ISA_ST32STEP_A_REG] = st32step_a_reg,
-    [ISA_ST64STEP] = st64step,
-    [ISA_ST64STEP_REG] = st64step_reg,
-    [ISA_STM32] = stm32,
-    [ISA_STM32STEP] = stm32step,
-    [ISA_LDD16A32] = ldd16a32,
-    [ISA_LDD16B16] = ldd16b16,
-    [ISA_LDD16A64] = ldd16a64,
-    [ISA_LDD16V2A32] = ldd16v2a32,
-    [ISA_LD64A32] = ld64a32,
-    [ISA_LDB16B16] = ldb16b16,
-    [ISA_LD2X64PACE] = ld2x64pace,
-    [ISA_LDST64PACE] = ldst64pace,
-    [ISA_LD2XST64PACE] = ld2xst64pace,
-    [ISA_ST64PACE] = st64pace,
-    [ISA_LD64A32PACE] = ld64a32pace,
-    [ISA_LD64B16PACE] = ld64b16pace,
+    /* Of the supervisor. */
     [ISA_LD64PUTCS] = ld64putcs,
     [ISA_LD128PUTCS] = ld128putcs,
-};
+    FORMS(EXEC_ROW)};
+GroupTable group_mem = {FORMS(GROUP_ROW)};
+
+#define READY_ROW(form, name) [ISA_##form] = name##_ready,
+ReadyTable stores_ready = {
+    READY_ROW(ST32_M, st32_m) READY_ROW(ST32_A, st32_a) READY_ROW(ST32_A_REG, st32_a_reg)
+        READY_ROW(ST64, st64) READY_ROW(ST64_REG, st64_reg) READY_ROW(ST32STEP_M, st32step_m)
+            READY_ROW(ST32STEP_A, st32step_a) READY_ROW(ST32STEP_A_REG, st32step_a_reg)
+                READY_ROW(ST64STEP, st64step) READY_ROW(ST64STEP_REG, st64step_reg)
+                    READY_ROW(STM32, stm32) READY_ROW(STM32STEP, stm32step)
+                        READY_ROW(LDST64PACE, ldst64pace) READY_ROW(LD2XST64PACE, ld2xst64pace)
+                            READY_ROW(ST64PACE, st64pace)};

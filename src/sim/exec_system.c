@@ -83,6 +83,7 @@ static uint32_t get_worker(Context *c, uint32_t number) {
 }
 
 static void put_worker(Context *c, uint32_t number, uint32_t value) {
+    exec_rows_settle(c);
     switch (number) {
     case CHIP_CSR_W_FP_CLR:
         c->fp_status &= ~value;
@@ -160,8 +161,8 @@ static void put_command(Tile *tile, uint32_t value) {
     if (FIELD(value, S_CR, LC_SET))
         tile->supervisor.consensus = true;
     if (FIELD(value, S_CR, ZCWEI)) {
+        exec_weights_change(tile);
         memset(tile->weights, 0, sizeof tile->weights);
-        tile->prepared_key = 0;
     }
 }
 

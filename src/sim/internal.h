@@ -22,12 +22,15 @@ typedef struct Tile Tile;
 
 typedef struct Half Half;
 typedef void (*ExecFunction)(Context *context, const Half *half);
+/* The same for the contexts first … end-1 of a tile, one after the other. */
+typedef void (*GroupFunction)(Context *first, Context *end, const Half *half);
 
 /* One instruction, ready to execute. r[i] is the i-th register operand of the form; registers only
  * written are numbered so that a write which the chip drops lands in a spare one (decode.c). imm is
  * the immediate; of two, r[3] holds the second. */
 struct Half {
     ExecFunction run;
+    GroupFunction run_group;
     int32_t imm;
     uint8_t r[4];
 };
@@ -51,6 +54,10 @@ enum {
     PACKET_SUPERVISOR = 1,  /* the supervisor may execute it */
     PACKET_BODY_LEGAL = 2,  /* an rpt whose body was found legal */
     PACKET_COEFFICIENT = 4, /* reads $CCCSLOAD */
+    PACKET_STRAIGHT = 8,    /* has neither control flow nor effects outside its worker and memory */
+    PACKET_STORES = 16,     /* writes memory */
+    PACKET_IDLE_MAIN = 32,  /* the main half does nothing */
+    PACKET_IDLE_AUX = 64,   /* the aux half does nothing */
 };
 
 typedef struct Packet {
@@ -63,6 +70,8 @@ typedef struct Packet {
      * arithmetic registers that its main half writes. */
     uint16_t reads, writes;
     uint16_t main_form, aux_form;
+    /* SHAPE_CROSSED: the arithmetic registers that the aux half writes and the main half reads. */
+    uint8_t crossed_first, crossed_bytes;
 } Packet;
 
 /* Code is decoded by granules of 1 KiB: packet i is what begins at word i. The two behind the last
@@ -102,6 +111,15 @@ typedef struct Page {
 #define SPARE_AUX   8 /* written $a8 … $a15 go to a[16 …] */
 #define NO_GRANULE  UINT32_MAX
 
+/* A row of a matrix product that is not computed yet: exec_rows.c. */
+typedef struct RowQueue {
+    uint8_t expected; /* 0: nothing is queued; else kind and next phase */
+    bool computed;    /* the present row is finished, `sums` and `rounded` are its results */
+    uint64_t x[AMP_PHASES];
+    F16 partial[AMP_CHANNELS], next[AMP_CHANNELS], rounded[AMP_CHANNELS];
+    float sums[AMP_CHANNELS];
+} RowQueue;
+
 struct Context {
     /* Where it is. `packet` points into the granule `code`, or to a packet with SHAPE_GO. */
     const Packet *packet;  /* to issue next */
@@ -126,6 +144,8 @@ struct Context {
     /* AACC[2u] = compute[u], AACC[2u + 1] = shift[u]. */
     _Alignas(64) float compute[AMP_CHANNELS];
     _Alignas(64) float shift[AMP_CHANNELS];
+    RowQueue rows;
+    bool queues_rows;
 
     /* Floating-point state of a worker. */
     uint32_t fp_control, fp_status, fp_format, fp_scale;
@@ -180,7 +200,8 @@ struct Tile {
     uint64_t weights[4 * AMP_CHANNELS]; /* CWEI_m_n at 4m + n */
     AmpWeights *prepared;               /* the weights made ready for AMP; in prepared_block */
     void *prepared_block;
-    uint32_t prepared_key; /* for which formats and scale, 0: none */
+    /* For which formats and scale weights by unit and by channel are ready, 0: none. */
+    uint32_t prepared_key, row_key;
 
     uint64_t now;    /* everything before this cycle has happened */
     uint32_t active; /* workers that own their slot, a bit each */
@@ -192,8 +213,9 @@ struct Tile {
     uint64_t pairs;               /* bundles of two instructions */
     uint64_t extra_slots;         /* of long operations, beyond one a bundle */
     VEC(MachineEvent) timeline;
-    MachineTrap trap; /* code STATUS_OK: none */
-    bool stop;        /* trapped: leave the loops */
+    MachineTrap trap;          /* code STATUS_OK: none */
+    bool stop;                 /* trapped: leave the loops */
+    struct Lockstep *lockstep; /* while lockstep_run executes */
 };
 
 /* An exchange phase that broke no rule. */
@@ -282,7 +304,7 @@ void context_forget_code(Context *context);
 
 /* trap.c ---------------------------------------------------------------------------------------*/
 
-/* Stops the tile: the first trap of a tile stays. `address` as in MachineTrap. */
+/* Stops the tile: the earliest trap of a tile stays. `address` as in MachineTrap. */
 void trap_raise(Context *context, Status code, uint32_t address, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 /* Reports to a Diag, with the disassembly of the trapped instruction. */
@@ -327,14 +349,54 @@ void tile_launch(Tile *tile, uint32_t worker, uint32_t entry, uint32_t vertex_ba
 /* Ends the worker whose exit issues now. */
 void tile_end_worker(Tile *tile, uint32_t worker);
 
+/* Executes a SHAPE_CROSSED packet. */
+void tile_execute_crossed(Context *context, const Packet *packet);
+
+/* lockstep.c -----------------------------------------------------------------------------------*/
+
+/* Issues whole rotations, equal to issuing slot by slot, from the cycle *rotation on as long as no
+ * active worker meets control flow; moves *rotation on. False if what is due in
+ * *rotation is left to issue slot by slot. */
+bool lockstep_run(Tile *tile, uint64_t *rotation);
+/* The packet that a context executes in the run of its tile. */
+const Packet *lockstep_packet(const Context *context);
+/* A packet of `context`, in execution, is about to change memory that may hold code: brings all
+ * contexts up to date. */
+void lockstep_break(Context *context);
+
+/* matrix_loop.c --------------------------------------------------------------------------------*/
+
+/* Executes up to `rounds` rounds of the repeat body begin … close for these workers, which are all
+ * that run and all at its beginning. Only what the bundles themselves do: registers, rows, flags
+ * and memory. Returns how many rounds, 0 if the body or the accesses are not as they need be. */
+uint32_t matrix_loop_run(Context *const contexts[], unsigned count, const Packet *begin,
+                         const Packet *close, uint32_t rounds);
+
 /* exec_*.c -------------------------------------------------------------------------------------*/
 
 /* Semantics of each form, NULL where there is none. */
 ExecFunction exec_function(IsaForm form);
+/* The same without exec_rows. */
+ExecFunction exec_function_plain(IsaForm form);
+/* What does exec_function(form) for a group. */
+GroupFunction exec_group_function(IsaForm form);
 void exec_unimplemented(Context *context, const Half *half);
 /* The tile's weights made ready: as F16, or as F8 in the formats and with the scale that the worker
  * has set. NULL after a trap for want of memory. */
 const AmpWeights *exec_weights(Context *context, bool f8);
+/* The unit that holds channel c of a row: partials and results of phase p are the channels 4p …
+ * 4p + 3, two of each set. */
+extern const uint8_t exec_unit_of_channel[AMP_CHANNELS];
+/* The same weights by channel. */
+const AmpWeights *exec_row_weights(Context *context, bool f8);
+/* The weights are about to change. */
+void exec_weights_change(Tile *tile);
+/* Brings compute and shift of a worker up to date; exec_rows.c. */
+void exec_rows_leave(Context *context);
+static inline void exec_rows_settle(Context *context) {
+    if (__builtin_expect(context->rows.expected != 0, 0))
+        exec_rows_leave(context);
+}
 /* 64 random bits of a worker. */
 uint64_t exec_random(Context *context);
 /* Writes $FP_CTL of a worker. */
@@ -344,3 +406,29 @@ typedef const ExecFunction ExecTable[ISA_FORM_COUNT];
 extern ExecTable exec_int, exec_mem, exec_float, exec_amp, exec_system;
 /* Faster equals of some of them, from CPU_AVX2 on. */
 extern ExecTable exec_f16c;
+/* Forms that a worker with queues_rows executes later. */
+extern ExecTable exec_rows;
+
+/* Groups: of the functions in the table of the same name, those that are worth a loop of their
+ * own. */
+typedef const GroupFunction GroupTable[ISA_FORM_COUNT];
+extern GroupTable group_rows, group_f16c, group_mem, group_int, group_float;
+
+/* Rows of both tables from a list of forms and functions. */
+#define EXEC_ROW(form, function)  [ISA_##form] = function,
+#define GROUP_ROW(form, function) [ISA_##form] = function##_group,
+
+/* Of forms that store: whether the stores of the contexts first … end-1 go to pages that can be
+ * written at once, so that no code changes and nothing is copied. */
+typedef bool (*ReadyFunction)(const Context *first, const Context *end, const Half *half);
+typedef const ReadyFunction ReadyTable[ISA_FORM_COUNT];
+extern ReadyTable stores_ready;
+
+/* Defines the loop around `function`, named function_group. */
+#define GROUP(function)                                                                            \
+    __attribute__((flatten)) static void function##_group(Context *first, Context *end,            \
+                                                          const Half *half) {                      \
+        const Half copy = *half; /* what the loop stores cannot change it */                       \
+        for (Context *each = first; each < end; each++)                                            \
+            function(each, &copy);                                                                 \
+    }

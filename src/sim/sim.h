@@ -37,6 +37,9 @@ typedef struct MachineOptions {
     bool timeline;
     /* Play every exchange event by event, also one that is known to only copy. The same results. */
     bool play_exchange;
+    /* Issue packet by packet and compute at once what is issued: slow, for comparison. Values,
+     * cycles, counters and traps are the same. */
+    bool plain;
 } MachineOptions;
 
 #define MACHINE_CYCLE_BUDGET 4000000000u

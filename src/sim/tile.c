@@ -25,11 +25,12 @@ void tile_start(Tile *tile, uint32_t entry) {
         context->tile = tile;
         context->index = i;
         context->granule = NO_GRANULE;
+        context->queues_rows = !tile->machine->options.plain;
         exec_set_fp_control(context, 0);
         context_start(context, entry);
     }
     memset(tile->weights, 0, sizeof tile->weights);
-    tile->prepared_key = 0;
+    tile->prepared_key = tile->row_key = 0;
     tile->now = tile->resume = 0;
     tile->active = 0;
     tile->supervisor = (Supervisor){.consensus = true};
@@ -72,6 +73,7 @@ void tile_launch(Tile *tile, uint32_t worker, uint32_t entry, uint32_t vertex_ba
 void tile_end_worker(Tile *tile, uint32_t worker) {
     Supervisor *supervisor = &tile->supervisor;
     uint64_t cycle = tile->context[worker].cycle;
+    exec_rows_settle(&tile->context[worker]);
     tile->active &= ~(1u << worker);
     tile->resume = MAX_OF(tile->resume, cycle + CHIP_EXIT_TO_RESUME);
     if (tile->active == 0 && supervisor->wait == WAIT_WORKERS) {
@@ -83,7 +85,7 @@ void tile_end_worker(Tile *tile, uint32_t worker) {
 
 /* Both halves read what was there before the bundle: main runs first, aux then on the old
  * arithmetic registers, and what main wrote is put back. */
-static void execute_crossed(Context *context, const Packet *packet) {
+void tile_execute_crossed(Context *context, const Packet *packet) {
     uint32_t before[8], after[8];
     memcpy(before, context->a, sizeof before);
     packet->main.run(context, &packet->main);
@@ -125,7 +127,7 @@ again:
     case SHAPE_CROSSED:
         context->current = packet;
         context->packet = packet + packet->advance;
-        execute_crossed(context, packet);
+        tile_execute_crossed(context, packet);
         tile->pairs++;
         break;
     default:
@@ -196,20 +198,23 @@ static void run_supervisor(Tile *tile) {
     }
 }
 
-/* The supervisor cannot issue before a worker ends: all slots are taken, or it waits for them. */
+/* The supervisor cannot issue before a worker ends: all slots are taken, or it waits for them. A
+ * rotation begins with the slot of the worker that is first to issue, so that workers which were
+ * started together are at one place in it. */
 static void run_workers(Tile *tile) {
     uint32_t active = tile->active;
-    uint64_t next = UINT64_MAX;
+    uint64_t rotation = UINT64_MAX;
     for (uint32_t set = active; set; set &= set - 1)
-        next = MIN_OF(next, tile->context[__builtin_ctz(set)].cycle);
-    uint64_t rotation = next - next % SLOTS;
+        rotation = MIN_OF(rotation, tile->context[__builtin_ctz(set)].cycle);
+    bool plain = tile->machine->options.plain;
     while (!tile->stop) {
         if (!within_budget(tile, &tile->context[__builtin_ctz(active)], rotation))
             return;
-        for (uint32_t set = active; set; set &= set - 1) {
-            Context *context = &tile->context[__builtin_ctz(set)];
-            uint64_t cycle = rotation + context->index;
-            if (context->cycle != cycle)
+        if (!plain && lockstep_run(tile, &rotation))
+            continue;
+        for (uint64_t cycle = rotation; cycle < rotation + SLOTS; cycle++) {
+            Context *context = &tile->context[cycle % SLOTS];
+            if (!(active >> context->index & 1) || context->cycle != cycle)
                 continue;
             issue_worker(tile, context);
             if (tile->active != active) {

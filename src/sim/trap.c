@@ -35,7 +35,8 @@ static TrapClass trap_class(Status code) {
 void trap_raise(Context *context, Status code, uint32_t address, const char *format, ...) {
     Tile *tile = context->tile;
     tile->stop = true;
-    if (tile->trap.code != STATUS_OK)
+    /* The earliest stays: lockstep_run executes the halves of several workers' bundles in turn. */
+    if (tile->trap.code != STATUS_OK && tile->trap.cycle <= context->cycle)
         return;
     tile->trap = (MachineTrap){
         .code = code,

@@ -1,0 +1,179 @@
+/* Every kernel, executed plainly and fast: the same memory, cycles, counters and traps. */
+#include "rig.h"
+
+static KernelSpec random_gemm(Random *random) {
+    uint64_t variant = random_next(random);
+    uint32_t rows = 1 + (uint32_t)random_below(random, variant & 8 ? 60 : 300);
+    return (KernelSpec){.family = KERNEL_GEMM,
+                        .gemm = {.precision = variant & 1 ? PRECISION_F16 : PRECISION_F8F143,
+                                 .accumulate = variant & 2,
+                                 .wide_weights = variant & 4,
+                                 .rows = rows,
+                                 .panels = 1 + (uint32_t)random_below(random, 4),
+                                 .groups = 1 + (uint32_t)random_below(random, 3)}};
+}
+
+static KernelSpec random_cast(Random *random) {
+    KernelCast cast = {.order = (KernelCastOrder)random_below(random, 3),
+                       .fast = random_below(random, 2),
+                       .rows = 1 + (uint32_t)random_below(random, 80),
+                       .panels = 1 + (uint32_t)random_below(random, 6),
+                       .groups = 1};
+    if (cast.order == CAST_LINEAR)
+        cast = (KernelCast){.order = CAST_LINEAR,
+                            .fast = cast.fast,
+                            .count = 1 + (uint32_t)random_below(random, 3000)};
+    else if (cast.order == CAST_PANELS)
+        cast.groups = 1 + (uint32_t)random_below(random, 4);
+    else
+        cast.pitch = 16 * cast.panels + 4 * (uint32_t)random_below(random, 5);
+    return (KernelSpec){.family = KERNEL_CAST, .cast = cast};
+}
+
+static KernelSpec random_reduce(Random *random) {
+    return (KernelSpec){.family = KERNEL_REDUCE,
+                        .reduce = {.parts = 2 + (uint32_t)random_below(random, 12),
+                                   .count = 8 + 8 * (uint32_t)random_below(random, 150),
+                                   .wide = random_below(random, 2)}};
+}
+
+static KernelSpec random_copy(Random *random) {
+    uint32_t words = 1 + (uint32_t)random_below(random, 200);
+    return (KernelSpec){.family = KERNEL_COPY,
+                        .copy = {.rows = 1 + (uint32_t)random_below(random, 40),
+                                 .words = words,
+                                 .source_stride = 8 * (words + (uint32_t)random_below(random, 4)),
+                                 .output_stride = 8 * (words + (uint32_t)random_below(random, 4)),
+                                 .paced = random_below(random, 2)}};
+}
+
+static KernelSpec random_fill(Random *random) {
+    return (KernelSpec){.family = KERNEL_FILL,
+                        .fill = {.words = 1 + (uint32_t)random_below(random, 2000)}};
+}
+
+typedef struct Outcome {
+    Status status;
+    MachineTrap trap;
+    MachineTileCounters counters;
+    uint8_t memory[CHIP_TILE_MEM_SIZE];
+} Outcome;
+
+static void run(const Rig *rig, bool plain, Outcome *outcome) {
+    MachineOptions options = {.plain = plain};
+    Machine *machine = machine_create(1, NULL, &options);
+    assert_non_null(machine);
+    assert_int_equal(machine_load(machine, 0, RIG_CODE, rig->image.bytes, rig->image.size, NULL),
+                     STATUS_OK);
+    assert_int_equal(machine_load(machine, 0, RIG_DATA, rig->memory, RIG_DATA_BYTES, NULL),
+                     STATUS_OK);
+    uint32_t entry;
+    assert_true(asm_image_symbol(&rig->image, "start", &entry));
+    machine_start(machine, entry);
+    outcome->status = machine_run(machine, NULL);
+    outcome->trap = machine_trap(machine) ? *machine_trap(machine) : (MachineTrap){0};
+    outcome->counters = machine_tile_counters(machine, 0);
+    assert_int_equal(
+        machine_read(machine, 0, CHIP_TILE_MEM_BASE, outcome->memory, sizeof outcome->memory, NULL),
+        STATUS_OK);
+    machine_free(machine);
+}
+
+static void compare(const KernelSpec *spec, const Rig *rig) {
+    static Outcome fast, plain;
+    char name[KERNEL_NAME_SIZE];
+    kernel_name(spec, name);
+    run(rig, false, &fast);
+    run(rig, true, &plain);
+    if (memcmp(&fast.counters, &plain.counters, sizeof fast.counters) != 0)
+        fail_msg("%s: %" PRIu64 " and %" PRIu64 " bundles, %" PRIu64 " and %" PRIu64 " cycles",
+                 name, fast.counters.bundles, plain.counters.bundles, fast.counters.arrived,
+                 plain.counters.arrived);
+    if (fast.status != plain.status || fast.trap.pc != plain.trap.pc ||
+        fast.trap.context != plain.trap.context || fast.trap.cycle != plain.trap.cycle ||
+        fast.trap.address != plain.trap.address || strcmp(fast.trap.text, plain.trap.text) != 0)
+        fail_msg("%s: %s, cycle %" PRIu64 "; plain %s, cycle %" PRIu64, name, fast.trap.text,
+                 fast.trap.cycle, plain.trap.text, plain.trap.cycle);
+    for (uint32_t i = 0; i < CHIP_TILE_MEM_SIZE; i++)
+        if (fast.memory[i] != plain.memory[i])
+            fail_msg("%s: 0x%05X holds %02X, plain %02X", name, CHIP_TILE_MEM_BASE + i,
+                     fast.memory[i], plain.memory[i]);
+}
+
+/* Halves of moderate size are codes of any size. */
+static void fill_memory(Rig *rig, Random *random) {
+    bool any = random_below(random, 4) == 0;
+    for (uint32_t i = 0; i < RIG_DATA_BYTES; i += 8) {
+        uint64_t bits = random_next(random);
+        if (!any)
+            bits = (bits & 0x8FFF8FFF8FFF8FFF) + 0x3000300030003000;
+        memcpy(rig->memory + i, &bits, sizeof bits);
+    }
+}
+
+/* At times an operand lies where it must not. */
+static void misplace(const KernelSpec *spec, RigCall *call, Random *random) {
+    KernelInterface interface;
+    kernel_interface(spec, &interface);
+    uint32_t *address = &call->address[random_below(random, interface.operand_count)];
+    switch (random_below(random, 4)) {
+    case 0: *address = call->address[0]; break;
+    case 1: *address += 4; break;
+    case 2: *address = CHIP_TILE_MEM_END - 256; break;
+    default: *address = 8 * (uint32_t)random_below(random, 0x20000); break;
+    }
+}
+
+static void check(KernelSpec (*random_spec)(Random *), uint64_t seed, unsigned count) {
+    print_message("seed %" PRIu64 "\n", seed);
+    Random random = random_seed(seed);
+    for (unsigned i = 0; i < count; i++) {
+        KernelSpec spec = random_spec(&random);
+        RigCall call = {.delay = (uint32_t)random_below(&random, 6),
+                        .scalar = {(int32_t)random_below(&random, 63) - 31,
+                                   (int32_t)random_below(&random, 63) - 31}};
+        if (kernel_check(&spec, NULL) != STATUS_OK || !rig_place(&spec, &random, &call))
+            continue;
+        if (random_below(&random, 6) == 0)
+            misplace(&spec, &call, &random);
+        Rig rig;
+        rig_create(&rig);
+        fill_memory(&rig, &random);
+        char *program = rig_program(&spec, &call, 1, random_below(&random, 4) == 0);
+        rig_link(&rig, program, &spec);
+        mem_free(program);
+        compare(&spec, &rig);
+        rig_free(&rig);
+    }
+}
+
+static unsigned cases(void) {
+    return getenv("TW_TEST_ALL") ? 1000 : 40;
+}
+static void gemms(void **state) {
+    (void)state;
+    check(random_gemm, 1, 2 * cases());
+}
+static void casts(void **state) {
+    (void)state;
+    check(random_cast, 2, 2 * cases());
+}
+static void reductions(void **state) {
+    (void)state;
+    check(random_reduce, 3, cases());
+}
+static void copies(void **state) {
+    (void)state;
+    check(random_copy, 4, cases());
+}
+static void fills(void **state) {
+    (void)state;
+    check(random_fill, 5, cases() / 2);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(gemms), cmocka_unit_test(casts),
+                                       cmocka_unit_test(reductions), cmocka_unit_test(copies),
+                                       cmocka_unit_test(fills)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
