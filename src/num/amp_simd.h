@@ -220,15 +220,17 @@ SIMD bool row_is_plain(const Call *call, size_t r, const double *table) {
 SIMD void all_rows(const Call *call, const double *table, int lanes, bool all_plain) {
     size_t count = call->rows->rows;
     for (size_t r = 0; r < count;) {
-        bool first = all_plain || row_is_plain(call, r, table);
-        if (first && r + 1 < count && (all_plain || row_is_plain(call, r + 1, table))) {
-            plain_rows(call, r, 2, table, lanes);
-            r += 2;
-        } else if (first) {
-            plain_rows(call, r++, 1, table, lanes);
-        } else {
-            careful_row(call, r++, table, lanes);
+        size_t plain = 0;
+        while (plain < 3 && r + plain < count &&
+               (all_plain || row_is_plain(call, r + plain, table)))
+            plain++;
+        switch (plain) {
+        case 3: plain_rows(call, r, 3, table, lanes); break;
+        case 2: plain_rows(call, r, 2, table, lanes); break;
+        case 1: plain_rows(call, r, 1, table, lanes); break;
+        default: careful_row(call, r, table, lanes); break;
         }
+        r += plain ? plain : 1;
     }
 }
 

@@ -131,7 +131,7 @@ static void note_effects(Packet *packet, const IsaPacket *isa) {
 static void note_crossing(Packet *packet, uint32_t registers) {
     unsigned first = (unsigned)__builtin_ctz(registers);
     packet->crossed_first = (uint8_t)first;
-    packet->crossed_bytes = (uint8_t)(4 * (32 - (unsigned)__builtin_clz(registers) - first));
+    packet->crossed_words = (uint8_t)(32 - (unsigned)__builtin_clz(registers) - first);
 }
 
 void decode_packet(Packet *packet, const uint32_t *words, size_t count) {

@@ -162,6 +162,54 @@ ACCUMULATE(F16V4ABSACC, plus_magnitude)
 ACCUMULATE(F16V8ACC, _mm_add_ps)
 ACCUMULATE(F16V8ABSACC, plus_magnitude)
 
+F16C static inline bool all_zero(__m256d x) {
+    return _mm256_movemask_pd(_mm256_cmp_pd(x, _mm256_setzero_pd(), _CMP_NEQ_UQ)) == 0;
+}
+
+/* Products of halves are exact in float32. Their sum has to be in double to be rounded once. */
+F16C static void fast_F16V4MIX(Context *c, const Half *h) {
+    exec_rows_settle(c);
+    __m128 old = _mm_loadu_ps(c->compute), factors = _mm_cvtph_ps(_mm_cvtsi32_si128((int)c->tas));
+    __m128 x = _mm_mul_ps(_mm_shuffle_ps(factors, factors, 0x00), load4(c, h->r[1]));
+    __m128 y = _mm_mul_ps(_mm_shuffle_ps(factors, factors, 0x55), load4(c, h->r[2]));
+    __m256d p = _mm256_cvtps_pd(x), q = _mm256_cvtps_pd(y), sum = _mm256_add_pd(p, q);
+    __m256d part = _mm256_sub_pd(sum, p);
+    __m256d error =
+        _mm256_add_pd(_mm256_sub_pd(p, _mm256_sub_pd(sum, part)), _mm256_sub_pd(q, part));
+    if (__builtin_expect(!c->plain_rounding || beyond(old) || !all_zero(error), 0)) {
+        plainly(ISA_F16V4MIX, c, h);
+        return;
+    }
+    _mm_storeu_ps(c->compute, _mm256_cvtpd_ps(sum));
+    set4(c, h->r[0], old);
+}
+F16C GROUP(fast_F16V4MIX)
+
+/* A set moves down by two units; `in` enters at its upper end. */
+F16C static inline void shift_down(float *set, __m128 in) {
+    __m128 low = _mm_loadu_ps(set + 2);
+    __m128i high = _mm_loadl_epi64((const __m128i *)(const void *)(set + 6));
+    _mm_storeu_ps(set, low);
+    _mm_storel_epi64((__m128i *)(void *)(set + 4), high);
+    _mm_storel_epi64((__m128i *)(void *)(set + 6), _mm_castps_si128(in));
+}
+
+F16C static void fast_F16V2GINA(Context *c, const Half *h) {
+    exec_rows_settle(c);
+    float *set = h->imm == 0 ? c->compute : h->imm == 1 ? c->shift : NULL;
+    if (set && c->plain_rounding) {
+        __m128 in = load2(c, h->r[1]);
+        __m128 out = _mm_castsi128_ps(_mm_loadl_epi64((const __m128i *)(const void *)set));
+        if (__builtin_expect(!(beyond(out) | unordered(in, in)), 1)) {
+            shift_down(set, in);
+            set2(c, h->r[0], out);
+            return;
+        }
+    }
+    plainly(ISA_F16V2GINA, c, h);
+}
+F16C GROUP(fast_F16V2GINA)
+
 /* AMP with all units at work, the instructions of matrix products.
  * ---------------------------------*/
 
@@ -171,15 +219,6 @@ F16C static inline void swap_all(Context *c) {
         _mm256_storeu_ps(c->compute + u, shifted);
         _mm256_storeu_ps(c->shift + u, computed);
     }
-}
-
-/* A set moves down by two units; `in` enters at its upper end. */
-F16C static inline void shift_down(float *set, __m128 in) {
-    __m128 low = _mm_loadu_ps(set + 2);
-    __m128i high = _mm_loadl_epi64((const __m128i *)(const void *)(set + 6));
-    _mm_storeu_ps(set, low);
-    _mm_storel_epi64((__m128i *)(void *)(set + 4), high);
-    _mm_storel_epi64((__m128i *)(void *)(set + 6), _mm_castps_si128(in));
 }
 
 #define AMP(id, f8, phase_function)                                                                \
@@ -213,10 +252,12 @@ AMP(F8V8HIHOV4AMP, true, amp_phase_f8)
 /* ROWS is ROW for all forms of an operation. */
 #define FORMS(ROW, ROWS)                                                                           \
     ROWS(ADD)                                                                                      \
-    ROWS(SUB) ROWS(MUL) ROW(F16V2ABSADD) ROW(F16V4ABSADD) ROW(F16V2MAX) ROW(F16V4MAX)              \
-        ROW(F16V2MIN) ROW(F16V4MIN) ROW(F16V2ABSMAX) ROW(F16V4ABSMAX) ROW(F16V2CLAMP)              \
-            ROW(F16V4CLAMP) ROW(F32V2TOF16) ROW(F32V4TOF16) ROW(F16V2TOF32) ROW(F16V4HIHOV4AMP)    \
-                ROW(F8V8HIHOV4AMP) ROW(F16V4ACC) ROW(F16V4ABSACC) ROW(F16V8ACC) ROW(F16V8ABSACC)
+    ROWS(SUB)                                                                                      \
+    ROWS(MUL) ROW(F16V2ABSADD) ROW(F16V4ABSADD) ROW(F16V2MAX) ROW(F16V4MAX) ROW(F16V2MIN)          \
+        ROW(F16V4MIN) ROW(F16V2ABSMAX) ROW(F16V4ABSMAX) ROW(F16V2CLAMP) ROW(F16V4CLAMP)            \
+            ROW(F32V2TOF16) ROW(F32V4TOF16) ROW(F16V2TOF32) ROW(F16V4HIHOV4AMP) ROW(F8V8HIHOV4AMP) \
+                ROW(F16V4ACC) ROW(F16V4ABSACC) ROW(F16V8ACC) ROW(F16V8ABSACC) ROW(F16V4MIX)        \
+                    ROW(F16V2GINA)
 #define ALL_OF(ID, ROW)                                                                            \
     ROW(F16V2##ID)                                                                                 \
     ROW(F16V2##ID##_BL) ROW(F16V2##ID##_BU) ROW(F16V4##ID) ROW(F16V4##ID##_BL) ROW(F16V4##ID##_BU)

@@ -330,16 +330,37 @@ static inline int register_scale(const Context *c) {
     return (int32_t)(c->fp_scale << spare) >> spare;
 }
 /* The device multiplies by 2^FP_SCL, the codec divides by 2^scale. */
-static void to_f8(Context *c, unsigned r, unsigned lanes, uint8_t *codes) {
+static void encode_f8(const Context *c, const F16 *halves, size_t count, uint8_t *codes) {
     F8Mode mode = c->overflow == F16_OVERFLOW_NAN ? F8_DEVICE_NANOO : F8_DEVICE_SATURATE;
+    f8_encode_f16(codes, halves, count, register_format(c), -register_scale(c), mode);
+}
+static void to_f8(const Context *c, unsigned r, unsigned lanes, uint8_t *codes) {
     F16 half[8];
     memcpy(half, &c->a[r], lanes * sizeof *half);
-    f8_encode_f16(codes, half, lanes, register_format(c), -register_scale(c), mode);
+    encode_f8(c, half, lanes, codes);
 }
 static void f16v8tof8(Context *c, const Half *h) {
     uint8_t codes[8];
     to_f8(c, h->r[1], 8, codes);
     memcpy(&c->a[h->r[0]], codes, 8);
+}
+/* The codec likes many values: those of all workers that agree in how to convert. */
+static void f16v8tof8_group(Context *first, Context *end, const Half *h) {
+    F16 half[WORKERS][8] = {{0}};
+    uint8_t codes[WORKERS][8];
+    unsigned count = 0;
+    for (const Context *c = first; c < end; c++) {
+        if (c->fp_format != first->fp_format || c->fp_scale != first->fp_scale ||
+            c->overflow != first->overflow) {
+            while (first < end)
+                f16v8tof8(first++, h);
+            return;
+        }
+        memcpy(half[count++], &c->a[h->r[1]], sizeof *half);
+    }
+    encode_f8(first, half[0], 8 * count, codes[0]);
+    for (unsigned i = 0; i < count; i++)
+        memcpy(&first[i].a[h->r[0]], codes[i], 8);
 }
 static void f16v2tof8(Context *c, const Half *h) {
     uint8_t codes[2];
@@ -577,5 +598,5 @@ GroupTable group_float = {
     [ISA_F32V2SUB] = f32v2sub_group,       [ISA_F32V2SUB_B] = f32v2sub_b_group,
     [ISA_F32MUL] = f32mul_group,           [ISA_F32V2MUL] = f32v2mul_group,
     [ISA_F32V2MUL_B] = f32v2mul_b_group,   [ISA_F32ABSADD] = f32absadd_group,
-    [ISA_F32V2ABSADD] = f32v2absadd_group,
+    [ISA_F32V2ABSADD] = f32v2absadd_group, [ISA_F16V8TOF8] = f16v8tof8_group,
 };

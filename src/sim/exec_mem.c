@@ -211,20 +211,20 @@ static void stm32step(Context *c, const Half *h) {
 GROUP(stm32step)
 READY(stm32step, c->m[h->r[1]])
 
+/* The addresses of both accesses are checked before a register changes. */
+static bool two_addresses(Context *c, uint32_t one, uint32_t size, uint32_t other,
+                          uint32_t other_size) {
+    return check(c, one, size) && check(c, other, other_size) && distinct(c, one, other);
+}
+
 /* Delta chains: d, p, base, delta; the value at base + delta, the next delta from p.
  * -------------*/
-
-/* The addresses of both accesses are checked before either register changes. */
-static bool chain_addresses(Context *c, uint32_t value, uint32_t value_size, uint32_t delta,
-                            uint32_t delta_size) {
-    return check(c, value, value_size) && check(c, delta, delta_size) && distinct(c, value, delta);
-}
 
 #define CHAIN(name, what, size)                                                                    \
     static void name(Context *c, const Half *h) {                                                  \
         uint32_t p = c->m[h->r[1]], address = c->m[h->r[2]] + (c->m[h->r[3]] & 0xFFFF);            \
         uint16_t next;                                                                             \
-        if (!chain_addresses(c, address, size, p, 2) || !load(c, p, &next, 2))                     \
+        if (!two_addresses(c, address, size, p, 2) || !load(c, p, &next, 2))                       \
             return;                                                                                \
         set_main(c, h->r[3], next);                                                                \
         set_main(c, h->r[1], p + 2);                                                               \
@@ -237,7 +237,7 @@ CHAIN(ldd16a64, load64, 8)
 
 static void ldd16v2a32(Context *c, const Half *h) {
     uint32_t p = c->m[h->r[1]], address = c->m[h->r[2]] + (c->m[h->r[3]] >> 16), next;
-    if (!chain_addresses(c, address, 4, p, 4) || !load(c, p, &next, 4))
+    if (!two_addresses(c, address, 4, p, 4) || !load(c, p, &next, 4))
         return;
     set_main(c, h->r[3], next);
     set_main(c, h->r[1], p + 4);
@@ -247,7 +247,7 @@ GROUP(ldd16v2a32)
 
 static void ld64a32(Context *c, const Half *h) {
     uint32_t p = c->m[h->r[1]], address = c->m[h->r[2]] + (c->m[h->r[3]] & 0xFFFF), quad[4];
-    if (!chain_addresses(c, address, 4, p, 8))
+    if (!two_addresses(c, address, 4, p, 8))
         return;
     load(c, p, &quad[2], 8);
     load(c, address, &quad[1], 4);
@@ -260,7 +260,7 @@ GROUP(ld64a32)
 static void ldb16b16(Context *c, const Half *h) {
     uint32_t base = c->m[h->r[1]], delta = c->m[h->r[2]], mini = c->m[h->r[3]];
     uint32_t one = base + (delta & 0xFFFF), other = base + (delta >> 16);
-    if (!chain_addresses(c, one, 2, other, 2))
+    if (!two_addresses(c, one, 2, other, 2))
         return;
     loadb16(c, one, h->r[0]);
     loadb16(c, other, h->r[0] + 1u);
@@ -278,8 +278,7 @@ GROUP(ldb16b16)
         Pack pack = unpack(c, h->r[2]);                                                            \
         uint32_t stride = c->m[h->r[3]], selector = (uint32_t)h->imm;                              \
         uint32_t one = pack.address[0], other = pack.address[1];                                   \
-        if (!paced_destinations(c, h, size) || !check(c, one, 8) || !check(c, other, size) ||      \
-            !distinct(c, one, other))                                                              \
+        if (!paced_destinations(c, h, size) || !two_addresses(c, one, 8, other, size))             \
             return;                                                                                \
         pack.address[0] = pace(one, stride, selector, CHIP_ATOM_SIZE);                             \
         pack.address[1] = pace(other, stride, selector >> 2, unit);                                \
@@ -308,7 +307,7 @@ static void ldst64pace(Context *c, const Half *h) {
     Pack pack = unpack(c, h->r[2]);
     uint32_t stride = c->m[h->r[3]], selector = (uint32_t)h->imm;
     uint32_t from = pack.address[0], to = pack.address[2];
-    if (!check(c, from, 8) || !check(c, to, 8) || !distinct(c, from, to))
+    if (!two_addresses(c, from, 8, to, 8))
         return;
     pack.address[0] = pace(from, stride, selector, CHIP_ATOM_SIZE);
     pack.address[2] = pace(to, stride, selector >> 2, CHIP_ATOM_SIZE);

@@ -71,7 +71,7 @@ typedef struct Packet {
     uint16_t reads, writes;
     uint16_t main_form, aux_form;
     /* SHAPE_CROSSED: the arithmetic registers that the aux half writes and the main half reads. */
-    uint8_t crossed_first, crossed_bytes;
+    uint8_t crossed_first, crossed_words;
 } Packet;
 
 /* Code is decoded by granules of 1 KiB: packet i is what begins at word i. The two behind the last

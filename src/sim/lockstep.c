@@ -242,25 +242,34 @@ static inline void run_half(const Group *group, const Half *half) {
         half->run_group(group->span[1].first, group->span[1].end, half);
 }
 
+/* Moves `words` registers of a context, mostly two. */
+static inline void copy_registers(uint32_t *to, const uint32_t *from, unsigned words) {
+    if (__builtin_expect(words == 2, 1)) {
+        memcpy(to, from, 8);
+        return;
+    }
+    for (unsigned i = 0; i < words; i++)
+        to[i] = from[i];
+}
+
 /* The main half reads registers that the aux half writes, and the other way round: aux runs first,
  * and main then on the old values of those that it reads. */
 static void run_crossed(const Group *group, const Packet *packet) {
-    typedef uint32_t Quad[4];
-    Quad old[WORKERS], new[WORKERS];
-    unsigned first = packet->crossed_first, i = 0;
+    uint32_t old[WORKERS][4], new[WORKERS][4];
+    unsigned first = packet->crossed_first, words = packet->crossed_words, i = 0;
     FOR_EACH(c, group) {
-        memcpy(old[i++], &c->a[first], sizeof *old);
+        copy_registers(old[i++], &c->a[first], words);
     }
     run_half(group, &packet->aux);
     i = 0;
     FOR_EACH(c, group) {
-        memcpy(new[i], &c->a[first], sizeof *new);
-        memcpy(&c->a[first], old[i++], packet->crossed_bytes);
+        copy_registers(new[i], &c->a[first], words);
+        copy_registers(&c->a[first], old[i++], words);
     }
     run_half(group, &packet->main);
     i = 0;
     FOR_EACH(c, group) {
-        memcpy(&c->a[first], new[i++], packet->crossed_bytes);
+        copy_registers(&c->a[first], new[i++], words);
     }
 }
 
@@ -338,7 +347,9 @@ static bool run_rotation(Tile *tile, Lockstep *lockstep) {
 }
 
 bool lockstep_run(Tile *tile, uint64_t *rotation) {
-    Lockstep lockstep = {.rotation = *rotation};
+    Lockstep lockstep; /* most of it is never used */
+    lockstep.rotation = *rotation;
+    lockstep.broken = false;
     if (!form_groups(&lockstep, tile))
         return false;
     uint64_t left = UINT64_MAX;

@@ -34,7 +34,7 @@ static uint32_t here(const Program *p) {
     return RIG_BASE + 4 * p->count;
 }
 static bool is_full(const Program *p) {
-    return p->count > CODE_WORDS - 80;
+    return p->count > CODE_WORDS - 120;
 }
 
 /* Encoding --------------------------------------------------------------------------------------*/
@@ -223,6 +223,83 @@ static void put_repeat(Program *p) {
     }
 }
 
+/* A bundle of a matrix product: `d` is loaded, `out` takes results and `stored` is stored. */
+typedef struct Product {
+    bool partials;
+    int32_t d, x, partial, out[2], stored[2], stride, select;
+} Product;
+
+static Product random_product(Program *p) {
+    int32_t d = one_in(p, 4) ? 4 : 0, other = 4 - d, swapped = one_in(p, 4) ? 2 : 0;
+    bool partials = !one_in(p, 4), late = one_in(p, 4);
+    Product product = {.partials = partials,
+                       .d = d,
+                       .x = partials ? d + swapped : d,
+                       .partial = partials ? d + 2 - swapped : 14,
+                       .out = {other, other + 2},
+                       .stored = {other + (late ? 2 : 0), other + (late ? 0 : 2)},
+                       .stride = one_in(p, 3) ? 8 : 15};
+    if (one_in(p, 4))
+        product.out[1] = product.stored[1] = product.out[0];
+    if (one_in(p, 4))
+        product.select = (int32_t)below(p, 64);
+    return product;
+}
+
+static void put_product(Program *p, const Product *product, uint32_t number) {
+    IsaInstr main_half = {.form = product->partials ? ISA_LD2XST64PACE : ISA_LDST64PACE,
+                          .operand = {product->d, product->stored[number % 2], 10, product->stride,
+                                      product->partials ? product->select : product->select & 15}};
+    IsaInstr aux_half = {
+        .form = p->f8 ? ISA_F8V8HIHOV4AMP : ISA_F16V4HIHOV4AMP,
+        .operand = {product->out[number % 2], product->x, product->partial, p->phase}};
+    uint32_t pair[2];
+    p->phase = (p->phase + 1) % 4;
+    isa_encode_bundle(&main_half, &aux_half, pair);
+    p->words[p->count++] = pair[0];
+    p->words[p->count++] = pair[1];
+}
+
+/* Inputs, partials and results of matrix products in places of their own, or nearly so. */
+static void put_product_pointers(Program *p) {
+    static const uint32_t spreads[] = {0, 8, 64, 512, 1000, 1024, 1024, 2048};
+    uint32_t spread = spreads[below(p, COUNT_OF(spreads))], first = below(p, ARRAYS);
+    PUT(p, MUL_I16, 2, 0, (int32_t)spread);
+    set_register(p, 4, p->array[first] + 16 * below(p, 16));
+    set_register(p, 5, p->array[(first + 1 + below(p, 2)) % ARRAYS] + 16 * below(p, 16));
+    PUT(p, ADD, 4, 4, 2);
+    PUT(p, ADD, 5, 5, 2);
+    PUT(p, ADD_I16, 3, 5, (int32_t)(8 * below(p, 16)) - (one_in(p, 4) ? 64 : 0));
+    PUT(p, TAPACK, 10, 4, 3, 5);
+}
+
+/* A matrix product: some bundles to fill the pipeline, a repeat, which may be spoiled, some more.
+ */
+static void put_product_loop(Program *p) {
+    Product product = random_product(p);
+    uint32_t lead = one_in(p, 6) ? below(p, 4) : 4 + below(p, 8);
+    uint32_t bundles = one_in(p, 6) ? 8 : 4, spoiled = one_in(p, 8) ? below(p, bundles) : bundles;
+    if (!one_in(p, 4))
+        put_product_pointers(p);
+    p->phase = 0;
+    for (uint32_t i = 0; i < lead; i++)
+        put_product(p, &product, i);
+    PUT(p, SETZI, 1, (int32_t)below(p, 70));
+    if (one_in(p, 3))
+        PUT(p, ADD, 1, 1, 0);
+    if (p->count % 2 == 0)
+        PUT(p, SETZI, 14, 0);
+    PUT(p, RPT, 1, (int32_t)bundles - 1);
+    for (uint32_t i = 0; i < bundles; i++) {
+        if (i == spoiled)
+            put_bundle(p);
+        else
+            put_product(p, &product, lead + i);
+    }
+    for (uint32_t i = below(p, 8); i > 0; i--)
+        put_product(p, &product, lead + bundles + i);
+}
+
 /* Registers of a worker: pointers that the workers share, or that lie side by side. */
 static void put_pointers(Program *p) {
     static const uint32_t spreads[] = {0, 8, 16, 16, 32, 256, 1024, 1024};
@@ -274,7 +351,9 @@ static void put_control(Program *p) {
 }
 
 static void put_block(Program *p) {
-    switch (below(p, 10)) {
+    switch (below(p, 12)) {
+    case 10:
+    case 11: put_product_loop(p); break;
     case 0:
     case 1:
     case 2:
