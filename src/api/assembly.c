@@ -43,6 +43,10 @@ TwStatus tw_assemble(TwContext *context, const char *source, const char *object,
     options = options ? options : &none;
     char *text;
     size_t size;
+    if (file_is_same(source, object)) /* it must outlive a slip of the pen */
+        return (TwStatus)diag_error(&context->diag, ERR_FILE_WRITE,
+                                    (DiagPlace){.file = object, .tile = -1},
+                                    "cannot write: it is the source");
     Status status = options->preprocessor
                         ? preprocess(source, options, &text, &size, &context->diag)
                         : file_read(source, (uint8_t **)&text, &size, &context->diag);

@@ -1,6 +1,8 @@
 /* Runs a C preprocessor on a source file: a child process without a shell. */
 #include "api/api.h"
 
+#include "base/file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -38,18 +40,21 @@ static bool make_arguments(const char *source, const TwAssembleOptions *options,
            vec_push(arguments, NULL);
 }
 
-/* Reads both pipes to their ends. */
-static bool read_pipes(const int pipes[2], Text texts[2]) {
+/* Reads both pipes to their ends, which must come before that of a source file. */
+static Status read_pipes(const int pipes[2], const char *source, Text texts[2], Diag *diag) {
     struct pollfd open[2] = {{.fd = pipes[0], .events = POLLIN},
                              {.fd = pipes[1], .events = POLLIN}};
     while (open[0].fd >= 0 || open[1].fd >= 0) {
         if (poll(open, 2, -1) < 0 && errno != EINTR)
-            return false;
+            return no_memory(diag);
         for (int i = 0; i < 2; i++) {
             if (open[i].fd < 0 || !(open[i].revents & (POLLIN | POLLHUP | POLLERR)))
                 continue;
+            if (texts[i].count > FILE_READ_MOST)
+                return diag_error(diag, ERR_CPP_FAILED, (DiagPlace){.file = source, .tile = -1},
+                                  "it writes more than %d bytes", FILE_READ_MOST);
             if (!vec_reserve(&texts[i], 65536))
-                return false;
+                return no_memory(diag);
             ssize_t got = read(open[i].fd, texts[i].items + texts[i].count,
                                texts[i].capacity - texts[i].count);
             if (got > 0)
@@ -58,7 +63,7 @@ static bool read_pipes(const int pipes[2], Text texts[2]) {
                 open[i].fd = -1;
         }
     }
-    return true;
+    return STATUS_OK;
 }
 
 /* Starts the command with its output and error output in pipes. Returns an error number. */
@@ -140,12 +145,15 @@ Status api_preprocess(const char *source, const TwAssembleOptions *options, char
                 diag_error(diag, ERR_CPP_START, (DiagPlace){.file = source, .tile = -1},
                            "cannot run %s: %s", options->preprocessor, strerrordesc_np(number));
         } else {
-            bool read = read_pipes(outputs, texts);
+            status = read_pipes(outputs, source, texts, diag);
             close(outputs[0]);
             close(outputs[1]);
+            if (status != STATUS_OK)
+                kill(child, SIGKILL);
             while (waitpid(child, &state, 0) < 0 && errno == EINTR)
                 continue;
-            status = read ? finish(source, options, state, &texts[1], diag) : no_memory(diag);
+            if (status == STATUS_OK)
+                status = finish(source, options, state, &texts[1], diag);
         }
     }
     vec_free(&arguments);

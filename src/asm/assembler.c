@@ -66,7 +66,8 @@ Name *asm_name(Assembler *a, const char *text, size_t length) {
     Name **slot = name_slot(a, text, length, hash);
     if (!*slot) {
         Name *name = ASM_NEW(a, Name, 1);
-        *name = (Name){asm_copy(a, text, length), length, hash, NULL, NULL, -1};
+        *name =
+            (Name){.text = asm_copy(a, text, length), .length = length, .hash = hash, .form = -1};
         *slot = name;
         a->name_count++;
     }
@@ -183,12 +184,7 @@ void asm_define_label(Assembler *a, Symbol *symbol, Place place) {
 }
 
 static void numeric_label(Assembler *a, uint64_t number, Place place) {
-    size_t i = 0;
-    while (i < a->numeric.count && a->numeric.items[i].number != number)
-        i++;
-    if (i == a->numeric.count)
-        ASM_PUSH(a, &a->numeric, (NumericLabel){.number = number});
-    NumericLabel *label = &a->numeric.items[i];
+    NumericLabel *label = asm_numeric_label(a, number);
     label->last = label->next ? label->next : ASM_NEW(a, Symbol, 1);
     label->next = NULL;
     asm_define_label(a, label->last, place);
@@ -342,7 +338,6 @@ static void free_state(Assembler *a) {
     vec_free(&a->names);
     vec_free(&a->files);
     vec_free(&a->symbols);
-    vec_free(&a->numeric);
     vec_free(&a->conditions);
     vec_free(&a->scratch);
     arena_free(&a->arena);

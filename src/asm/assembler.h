@@ -9,6 +9,7 @@
 typedef struct Symbol Symbol;
 typedef struct Macro Macro;
 typedef struct Expr Expr;
+typedef struct NumericLabel NumericLabel;
 
 /* A name of the source, made once: what it stands for is looked up with it. */
 typedef struct Name {
@@ -17,7 +18,10 @@ typedef struct Name {
     uint64_t hash;
     Symbol *symbol;
     Macro *macro;
-    int32_t form; /* first form of the mnemonic, 0 none, -1 not looked up yet */
+    int32_t form;          /* first form of the mnemonic, 0 none, -1 not looked up yet */
+    uint32_t file;         /* index of the source file of this name + 1, or 0 */
+    uint32_t section;      /* the same of the section */
+    NumericLabel *numeric; /* of digits */
 } Name;
 
 /* ---- text */
@@ -214,10 +218,9 @@ typedef struct Section {
     VEC(PendingReloc) relocs;
 } Section;
 
-typedef struct NumericLabel {
-    uint64_t number;
+struct NumericLabel {
     Symbol *last, *next; /* defined most recently; used forward and not yet defined */
-} NumericLabel;
+};
 
 typedef struct Assembler {
     Arena arena; /* dies with the call */
@@ -228,18 +231,20 @@ typedef struct Assembler {
     size_t errors;
     bool stop;
     Source *source;
-    uint64_t statements;
+    uint64_t statements, bytes; /* read, and made by expansions, so far */
+    uint64_t evaluations;       /* of parts of expressions */
+    unsigned evaluation_depth;
     VEC(Name *) names; /* open-addressed */
     size_t name_count;
     VEC(const char *) files;
     VEC(Symbol *) symbols; /* named ones, in order of appearance */
-    VEC(NumericLabel) numeric;
     VEC(Condition) conditions;
     VEC(Section *) sections;
     uint32_t section, previous_section;
     VEC(uint32_t) section_stack;
     uint64_t expansions; /* \@ */
     VEC(char) scratch;   /* the text of an expansion while it grows */
+    bool scratch_full;   /* and what did not fit is left out */
     IsaMode mode;
     bool allow_optimizations, warn_bundles, allow_operands, allow_mode, allow_repeat;
     Bundle bundle;
@@ -273,6 +278,8 @@ void asm_process(Assembler *a, const Statement *statement);
 Source *asm_push_source(Assembler *a, const char *text, size_t size, bool clean, uint32_t file,
                         uint32_t line, const char *what, const Place *call);
 bool asm_next_statement(Assembler *a, Statement *statement);
+/* Counts bytes of text that are read or made; false with an error when there are too many. */
+bool asm_count_bytes(Assembler *a, size_t bytes, Place place);
 uint32_t asm_file(Assembler *a, const char *name, size_t length);
 Place asm_place(const Assembler *a, const Statement *statement, const char *at);
 Place asm_cursor_place(const Assembler *a, const Cursor *cursor);
@@ -301,6 +308,7 @@ Known asm_evaluate(Assembler *a, const Expr *expr, bool final, Value *value, con
 /* Must be a number now; tells an error otherwise. */
 bool asm_constant(Assembler *a, const Expr *expr, int64_t *number);
 Symbol *asm_here(Assembler *a, Place place);
+NumericLabel *asm_numeric_label(Assembler *a, uint64_t number); /* creates it */
 
 /* macro.c */
 /* Handles conditions; true if the statement was one (or is skipped). */

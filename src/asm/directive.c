@@ -13,13 +13,6 @@ Section *asm_current(Assembler *a) {
     return a->sections.items[a->section];
 }
 
-static uint32_t find_section(Assembler *a, const Name *name) {
-    for (size_t i = 0; i < a->sections.count; i++)
-        if (a->sections.items[i]->name == name)
-            return (uint32_t)i;
-    return UINT32_MAX;
-}
-
 static unsigned default_flags(const char *name) {
     static const struct {
         const char *prefix;
@@ -38,17 +31,16 @@ static unsigned default_flags(const char *name) {
 
 void asm_enter_section(Assembler *a, const char *name, unsigned flags) {
     Name *key = asm_name(a, name, strlen(name));
-    uint32_t index = find_section(a, key);
-    if (index == UINT32_MAX) {
+    if (!key->section) {
         Section *section = ASM_NEW(a, Section, 1);
         section->name = key;
         section->flags = flags;
         section->align = flags & ASM_EXEC ? 4 : 1;
         ASM_PUSH(a, &a->sections, section);
-        index = (uint32_t)a->sections.count - 1;
+        key->section = (uint32_t)a->sections.count;
     }
     a->previous_section = a->section;
-    a->section = index;
+    a->section = key->section - 1;
 }
 
 /* .section name[, "flags"[, @type]] */
@@ -82,8 +74,7 @@ static void section_directive(Assembler *a, Cursor *cursor, Place place) {
             cursor->at = cursor->end; /* group and entry sizes do not matter here */
         }
     }
-    uint32_t known = find_section(a, name);
-    if (known != UINT32_MAX && given && a->sections.items[known]->flags != flags)
+    if (name->section && given && a->sections.items[name->section - 1]->flags != flags)
         asm_warning(a, ERR_ASM_DIRECTIVE, place, "section %s keeps the flags it had first",
                     name->text);
     asm_expect_end(a, cursor);

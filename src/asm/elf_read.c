@@ -216,9 +216,12 @@ static bool read_relocs(Reader *r) {
         if (!section->relocs)
             return wrong(r, "two sets of relocations for one section");
         section->reloc_count = count;
-        for (size_t k = 0; k < count; k++)
+        for (size_t k = 0; k < count; k++) {
             if (!read_reloc(r, &relocs[k], section, &section->relocs[k]))
                 return false;
+            if (k && relocs[k].r_offset < relocs[k - 1].r_offset)
+                return wrong(r, "relocations are not in the order of their places");
+        }
     }
     return true;
 }

@@ -6,11 +6,15 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MAX_EXPR_DEPTH 200
 #define MAX_EXPR_NODES 100000u
+/* Of one expression with the symbols in it; of all expressions of a source. */
+#define MAX_EVALUATION_DEPTH 2000
+#define MAX_EVALUATIONS      20000000u
 
 static Expr *parse_binary(Assembler *a, Cursor *cursor, int least, unsigned depth);
 
@@ -84,12 +88,13 @@ static size_t half_literal(const Cursor *cursor, int64_t *bits) {
     return length;
 }
 
-static NumericLabel *numeric_label(Assembler *a, uint64_t number) {
-    for (size_t i = 0; i < a->numeric.count; i++)
-        if (a->numeric.items[i].number == number)
-            return &a->numeric.items[i];
-    ASM_PUSH(a, &a->numeric, (NumericLabel){.number = number});
-    return &a->numeric.items[a->numeric.count - 1];
+NumericLabel *asm_numeric_label(Assembler *a, uint64_t number) {
+    char digits[24];
+    int length = snprintf(digits, sizeof digits, "%llu", (unsigned long long)number);
+    Name *name = asm_name(a, digits, (size_t)length);
+    if (!name->numeric)
+        name->numeric = ASM_NEW(a, NumericLabel, 1);
+    return name->numeric;
 }
 
 /* 1f, 1b: NULL if the digits are followed by something else. */
@@ -105,7 +110,7 @@ static Expr *numeric_reference(Assembler *a, Cursor *cursor, Place place, bool *
     if (!*taken)
         return NULL;
     cursor->at = at + 1;
-    NumericLabel *label = numeric_label(a, number);
+    NumericLabel *label = asm_numeric_label(a, number);
     if (*at == 'f') {
         if (!label->next) {
             label->next = ASM_NEW(a, Symbol, 1);
@@ -449,15 +454,24 @@ static Known evaluate_binary(Assembler *a, const Expr *expr, bool final, Value *
     return KNOWN;
 }
 
+/* Symbols that are set to sums of other such symbols make small sources mean long work. */
 Known asm_evaluate(Assembler *a, const Expr *expr, bool final, Value *value, const char **why) {
     *value = (Value){0};
-    switch (expr->kind) {
-    case EXPR_NUMBER: value->number = expr->number; return KNOWN;
-    case EXPR_SYMBOL: return evaluate_symbol(a, expr->symbol, final, value, why);
-    case EXPR_UNARY: return evaluate_unary(a, expr, final, value, why);
-    case EXPR_BINARY: return evaluate_binary(a, expr, final, value, why);
+    if (expr->kind == EXPR_NUMBER) {
+        value->number = expr->number;
+        return KNOWN;
     }
-    return INVALID;
+    if (a->evaluation_depth > MAX_EVALUATION_DEPTH || a->evaluations > MAX_EVALUATIONS) {
+        *why = "the symbols of this expression are defined by too many others";
+        return INVALID;
+    }
+    a->evaluations++;
+    a->evaluation_depth++;
+    Known known = expr->kind == EXPR_SYMBOL  ? evaluate_symbol(a, expr->symbol, final, value, why)
+                  : expr->kind == EXPR_UNARY ? evaluate_unary(a, expr, final, value, why)
+                                             : evaluate_binary(a, expr, final, value, why);
+    a->evaluation_depth--;
+    return known;
 }
 
 /* The first symbol in the expression that is not defined yet. */

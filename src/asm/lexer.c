@@ -7,6 +7,7 @@
 
 #define MAX_DEPTH      200
 #define MAX_STATEMENTS 1000000u
+#define MAX_BYTES      (1u << 26)
 
 bool asm_word_start(char c) {
     return isalpha((unsigned char)c) || c == '_' || c == '.';
@@ -89,11 +90,36 @@ Source *asm_push_source(Assembler *a, const char *text, size_t size, bool clean,
 }
 
 uint32_t asm_file(Assembler *a, const char *name, size_t length) {
-    for (size_t i = 0; i < a->files.count; i++)
-        if (strlen(a->files.items[i]) == length && memcmp(a->files.items[i], name, length) == 0)
-            return (uint32_t)i;
-    ASM_PUSH(a, &a->files, asm_copy(a, name, length));
-    return (uint32_t)a->files.count - 1;
+    Name *key = asm_name(a, name, length);
+    if (!key->file) {
+        ASM_PUSH(a, &a->files, key->text);
+        key->file = (uint32_t)a->files.count;
+    }
+    return key->file - 1;
+}
+
+bool asm_count_bytes(Assembler *a, size_t bytes, Place place) {
+    a->bytes += bytes;
+    if (a->bytes <= MAX_BYTES)
+        return true;
+    asm_error(a, ERR_ASM_LIMIT, place, "more than %u bytes of text after expansion", MAX_BYTES);
+    a->stop = true;
+    return false;
+}
+
+static Place place_here(const Assembler *a) {
+    const Source *source = a->source;
+    return (Place){source, source->line_start, source->at, source->file, source->line};
+}
+
+/* False with an error when there are too many. */
+static bool count_statement(Assembler *a) {
+    if (++a->statements <= MAX_STATEMENTS)
+        return true;
+    asm_error(a, ERR_ASM_LIMIT, place_here(a), "more than %u statements after expansion",
+              MAX_STATEMENTS);
+    a->stop = true;
+    return false;
 }
 
 /* A line that begins with '#': `# 12 "file"` or `#line 12 "file"` says where the next line comes
@@ -160,6 +186,8 @@ static void take_hash_lines(Assembler *a, Source *source) {
         take_hash_line(a, source, end);
         source->at = end < source->end ? end + 1 : end;
         next_line(source);
+        if (!count_statement(a)) /* a repetition of such lines alone may be as long as any other */
+            return;
     }
 }
 
@@ -170,23 +198,21 @@ bool asm_next_statement(Assembler *a, Statement *statement) {
         if (!source || a->stop)
             return false;
         take_hash_lines(a, source);
+        if (a->stop)
+            return false;
         if (source->at < source->end)
             break;
         end_source(a);
     }
-    if (++a->statements > MAX_STATEMENTS) {
-        Statement here = {source->at,         source->end,  '\n',
-                          source->line_start, source->file, source->line};
-        asm_error(a, ERR_ASM_LIMIT, asm_place(a, &here, source->at),
-                  "more than %u statements after expansion", MAX_STATEMENTS);
-        a->stop = true;
+    if (!count_statement(a))
         return false;
-    }
     const char *at = source->at;
     while (at < source->end && !strchr("\n;{}", *at)) {
         size_t quoted = asm_quoted(at, source->end);
         at += quoted ? quoted : 1;
     }
+    if (!asm_count_bytes(a, (size_t)(at - source->at) + 1, place_here(a)))
+        return false;
     *statement = (Statement){source->at,         at,           at < source->end ? *at : '\n',
                              source->line_start, source->file, source->line};
     source->at = at < source->end ? at + 1 : at;

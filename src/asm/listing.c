@@ -9,6 +9,8 @@
 typedef struct Out {
     VEC(char) text;
     bool failed;
+    const AsmSymbol **labels; /* by section and value */
+    size_t label_count, next_label;
 } Out;
 
 static void put(Out *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -27,13 +29,34 @@ static void put(Out *out, const char *format, ...) {
     out->text.count += size;
 }
 
-static void put_labels(Out *out, const AsmObject *object, size_t section, uint32_t from,
-                       uint32_t to) {
-    for (size_t i = 0; i < object->symbol_count; i++) {
-        const AsmSymbol *symbol = &object->symbols[i];
-        if (symbol->section == (int32_t)section && !symbol->is_section &&
-            symbol->value >= (int64_t)from && symbol->value < (int64_t)to)
-            put(out, "%s:%s\n", symbol->name, symbol->global ? " (global)" : "");
+static int compare_labels(const void *left, const void *right) {
+    const AsmSymbol *a = *(const AsmSymbol *const *)left, *b = *(const AsmSymbol *const *)right;
+    if (a->section != b->section)
+        return a->section < b->section ? -1 : 1;
+    if (a->value != b->value)
+        return a->value < b->value ? -1 : 1;
+    return a < b ? -1 : a > b; /* as in the object */
+}
+
+static void sort_labels(Out *out, const AsmObject *object) {
+    out->labels = mem_alloc(object->symbol_count, sizeof *out->labels);
+    out->failed = !out->labels;
+    for (size_t i = 0; i < object->symbol_count && out->labels; i++)
+        if (!object->symbols[i].is_section && object->symbols[i].section >= 0)
+            out->labels[out->label_count++] = &object->symbols[i];
+    if (out->label_count)
+        qsort(out->labels, out->label_count, sizeof *out->labels, compare_labels);
+}
+
+/* The labels of a section from the last one told on, below an offset. */
+static void put_labels(Out *out, size_t section, uint32_t to) {
+    for (; out->next_label < out->label_count; out->next_label++) {
+        const AsmSymbol *label = out->labels[out->next_label];
+        if (label->section > (int32_t)section ||
+            (label->section == (int32_t)section && label->value >= (int64_t)to))
+            return;
+        if (label->section == (int32_t)section)
+            put(out, "%s:%s\n", label->name, label->global ? " (global)" : "");
     }
 }
 
@@ -43,12 +66,18 @@ static void put_place(Out *out, const AsmObject *object, const AsmLine *line) {
         put(out, " from %s:%u", object->files[line->call_file], line->call_line);
 }
 
-/* The relocation that ends in [offset, offset + size), or NULL. */
+/* The first relocation in [offset, offset + size), or NULL. They are sorted by offset. */
 static const AsmReloc *reloc_at(const AsmSection *section, uint32_t offset, uint32_t size) {
-    for (size_t i = 0; i < section->reloc_count; i++)
-        if (section->relocs[i].offset >= offset && section->relocs[i].offset < offset + size)
-            return &section->relocs[i];
-    return NULL;
+    size_t from = 0, to = section->reloc_count;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (section->relocs[middle].offset < offset)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    bool inside = from < section->reloc_count && section->relocs[from].offset - offset < size;
+    return inside ? &section->relocs[from] : NULL;
 }
 
 /* 00000010 c7f02201 3022001f B1 {ld64step …; …} ; f.S:12 */
@@ -98,27 +127,25 @@ static void put_section(Out *out, const AsmObject *object, size_t index) {
     put(out, "section %s %s%s%s align %u size %u\n", section->name,
         section->flags & ASM_ALLOC ? "a" : "", section->flags & ASM_WRITE ? "w" : "",
         section->flags & ASM_EXEC ? "x" : "", section->align, section->size);
-    uint32_t told = 0;
     for (size_t i = 0; i < section->line_count; i++) {
         const AsmLine *line = &section->lines[i];
-        if (line->offset >= told) {
-            put_labels(out, object, index, told, line->offset + 1);
-            told = line->offset + 1;
-        }
+        put_labels(out, index, line->offset + 1);
         if (line->code && section->bytes && (line->size == 4 || line->size == 8))
             put_code(out, object, section, line);
         else if (line->size)
             put_data(out, object, section, line);
     }
-    put_labels(out, object, index, told, section->size + 1);
+    put_labels(out, index, section->size + 1);
 }
 
 char *asm_listing(const AsmObject *object) {
     Out out = {0};
+    sort_labels(&out, object);
     put(&out, "%s", "");
     for (size_t i = 0; i < object->section_count; i++)
         if (object->sections[i].size)
             put_section(&out, object, i);
+    mem_free(out.labels);
     if (out.failed)
         vec_free(&out.text);
     return out.text.items;

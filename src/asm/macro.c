@@ -333,11 +333,17 @@ static void define_macro(Assembler *a, Cursor *cursor, Place place) {
     name->macro = macro;
 }
 
+enum { MAX_EXPANSION = 1 << 24 };
+
 /* The text of an expansion grows in a->scratch. */
 static void add_text(Assembler *a, const char *at, size_t length) {
     if (length == 0)
         return;
-    if (a->scratch.count + length > 1u << 24 || !vec_reserve(&a->scratch, length))
+    if (a->scratch.count + length > MAX_EXPANSION) {
+        a->scratch_full = true;
+        return;
+    }
+    if (!vec_reserve(&a->scratch, length))
         asm_no_memory(a);
     memcpy(a->scratch.items + a->scratch.count, at, length);
     a->scratch.count += length;
@@ -382,8 +388,12 @@ static void substitute(Assembler *a, const char *at, size_t length, const Parame
 static void push_expansion(Assembler *a, const char *what, const Body *body, Place place,
                            uint64_t passes) {
     size_t length = a->scratch.count;
+    bool full = a->scratch_full;
     a->scratch.count = 0;
-    if (length == 0)
+    a->scratch_full = false;
+    if (full)
+        asm_error(a, ERR_ASM_LIMIT, place, "this expansion is longer than %d bytes", MAX_EXPANSION);
+    if (length == 0 || full || !asm_count_bytes(a, length, place))
         return;
     char *bytes = asm_copy(a, a->scratch.items, length);
     Place *call = ASM_NEW(a, Place, 1);

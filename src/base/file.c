@@ -114,6 +114,12 @@ void file_unmap(FileMap *map) {
     *map = (FileMap){0};
 }
 
+bool file_is_same(const char *path, const char *other) {
+    struct stat a, b;
+    return stat(path, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
+}
+
 /* Length of the folder part of a path, its last '/' included. */
 static size_t folder_length(const char *path) {
     const char *slash = strrchr(path, '/');

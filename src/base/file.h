@@ -19,6 +19,9 @@ typedef struct FileMap {
 Status file_map(const char *path, FileMap *map, Diag *diag);
 void file_unmap(FileMap *map);
 
+/* Whether two paths lead to one file that exists. */
+bool file_is_same(const char *path, const char *other);
+
 /* Writes to ".NAME.tmp-PID" in the target's folder, fsyncs, renames. Stale temporary files of dead
  * processes for the same target are removed first. A target that exists and is no regular file is
  * refused. Two threads must not write the same target at the same time. */

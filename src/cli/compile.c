@@ -1,3 +1,4 @@
+#include "base/file.h"
 #include "base/progress.h"
 #include "cli/cli.h"
 
@@ -106,6 +107,9 @@ static int run_compile(Cli *cli, int argc, char **argv) {
             status = (TwStatus)cli_error(
                 cli, ERR_CLI_CONFLICT, options[3].given ? "option --seed" : "option --weight-sigma",
                 "is for --generated data");
+        else if (file_is_same(cli->arguments.items[0], arguments.package))
+            status =
+                (TwStatus)cli_error(cli, ERR_CLI_CONFLICT, "option --package", "it is the graph");
         else
             status = compile(cli, &arguments);
     }

@@ -226,11 +226,66 @@ static void test_limits(void **state) {
     expect_error(loop, strlen(loop), ERR_ASM_LIMIT);
     const char *grow = ".rept 1000000000\n.int 1\n.endr\n";
     expect_error(grow, strlen(grow), ERR_ASM_LIMIT);
+    const char *marks = ".rept 1000000000\n# 1 \"f\"\n.endr\n";
+    expect_error(marks, strlen(marks), ERR_ASM_LIMIT);
     const char *bomb = ".macro M a\n M \\a\\a\n.endm\n M x\n";
+    expect_error(bomb, strlen(bomb), ERR_ASM_LIMIT);
+    const char *overflow = ".fill 0x7FFFFFFFFFFFFFFF, 8\n";
+    expect_error(overflow, strlen(overflow), ERR_ASM_DIRECTIVE);
     AsmObject *object;
-    assert_int_not_equal(asm_assemble("t.S", bomb, strlen(bomb), NULL, &object, NULL), STATUS_OK);
     const char *tree = ".rept 64\n.set a, a + a\n.endr\n.int a\n";
     assert_int_not_equal(asm_assemble("t.S", tree, strlen(tree), NULL, &object, NULL), STATUS_OK);
+}
+
+/* Expansions of a megabyte each, which a condition skips. */
+static void test_long_expansions(void **state) {
+    (void)state;
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    fputs(".macro M a\n.if 0\n", out);
+    for (int i = 0; i < 1024; i++)
+        fputs("\\a", out);
+    fprintf(out, "\n.endif\n.endm\n.rept 100000\n M %01024d\n.endr\n", 0);
+    fclose(out);
+    expect_error(text, size, ERR_ASM_LIMIT);
+    free(text);
+}
+
+/* Symbols that are set to two others each, or one to the next, by the thousand. */
+static void test_long_evaluations(void **state) {
+    (void)state;
+    for (int chain = 0; chain < 2; chain++) {
+        char *text = NULL;
+        size_t size;
+        FILE *out = open_memstream(&text, &size);
+        int count = chain ? 100000 : 60;
+        for (int i = 0; i < count; i++)
+            fprintf(out, ".set s%d, s%d + %s%d\n", i, i + 1, chain ? "" : "s", i + 1);
+        fprintf(out, ".set s%d, 1\n.long s0\n", count);
+        fclose(out);
+        expect_error(text, size, ERR_ASM_EXPRESSION);
+        free(text);
+    }
+}
+
+/* Many files, sections and numeric labels cost no more than their number. */
+static void test_many_names(void **state) {
+    (void)state;
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    for (int i = 0; i < 30000; i++)
+        fprintf(out, "# %d \"file%d\"\n.section s%d\n%d: l%d:\n", i, i, i % 1000, i, i);
+    fclose(out);
+    AsmObject *object;
+    assert_int_equal(asm_assemble("t.S", text, size, NULL, &object, NULL), STATUS_OK);
+    assert_int_equal(object->section_count, 1001);
+    char *listing = asm_listing(object);
+    assert_non_null(listing);
+    mem_free(listing);
+    asm_object_free(object);
+    free(text);
 }
 
 /* Not more than a hundred errors are told. */
@@ -384,12 +439,21 @@ static void test_thousand_lines(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_link),           cmocka_unit_test(test_link_errors),
-        cmocka_unit_test(test_defines),        cmocka_unit_test(test_link_error_place),
-        cmocka_unit_test(test_longest_repeat), cmocka_unit_test(test_standard_defines),
-        cmocka_unit_test(test_limits),         cmocka_unit_test(test_error_count),
-        cmocka_unit_test(test_no_memory),      cmocka_unit_test(test_damaged_elf),
-        cmocka_unit_test(test_foreign_files),  cmocka_unit_test(test_thousand_lines),
+        cmocka_unit_test(test_link),
+        cmocka_unit_test(test_link_errors),
+        cmocka_unit_test(test_defines),
+        cmocka_unit_test(test_link_error_place),
+        cmocka_unit_test(test_longest_repeat),
+        cmocka_unit_test(test_standard_defines),
+        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_error_count),
+        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_damaged_elf),
+        cmocka_unit_test(test_foreign_files),
+        cmocka_unit_test(test_thousand_lines),
+        cmocka_unit_test(test_long_expansions),
+        cmocka_unit_test(test_long_evaluations),
+        cmocka_unit_test(test_many_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -229,6 +229,9 @@ static void test_links(void **state) {
     assert_int_equal(mkdir(in_folder("a"), 0777), 0);
     assert_int_equal(mkdir(in_folder("a/b"), 0777), 0);
     assert_int_equal(symlink("a/b", in_folder("link")), 0);
+    assert_true(file_is_same(in_folder("a/b"), in_folder("link")));
+    assert_false(file_is_same(in_folder("a/b"), in_folder("a")));
+    assert_false(file_is_same(in_folder("none"), in_folder("none")));
     snprintf(path, sizeof path, "%s/link/../x", folder);
     char *temporary;
     assert_int_equal(file_replace_begin(path, &temporary, NULL), STATUS_OK);
