@@ -74,18 +74,30 @@ static inline uint8_t *rig_at(Rig *rig, uint32_t address) {
 /* One argument takes RIG_ARGUMENT_CYCLES: two instructions, the second waiting for the first. */
 enum { RIG_ARGUMENT_CYCLES = CHIP_SUP_RESULT_LATENCY + 1 };
 
-/* Text that loads a call's arguments. mem_free. */
-static inline char *rig_arguments(const KernelSpec *spec, const RigCall *call) {
+enum { RIG_MAX_ARGUMENTS = KERNEL_MAX_OPERANDS + KERNEL_MAX_SCALARS };
+
+/* A call's arguments in the order of their registers; returns their number. */
+static inline uint32_t rig_values(const KernelSpec *spec, const RigCall *call,
+                                  int32_t values[RIG_MAX_ARGUMENTS]) {
     KernelInterface interface;
     kernel_interface(spec, &interface);
     int32_t scalars[KERNEL_MAX_SCALARS];
     memcpy(scalars, call->scalar, sizeof scalars);
     kernel_scalars(spec, scalars);
+    for (uint32_t j = 0; j < interface.operand_count; j++)
+        values[j] = (int32_t)call->address[j];
+    for (uint32_t j = 0; j < interface.scalar_count; j++)
+        values[interface.operand_count + j] = scalars[j];
+    return interface.operand_count + interface.scalar_count;
+}
+
+/* Text that loads a call's arguments. mem_free. */
+static inline char *rig_arguments(const KernelSpec *spec, const RigCall *call) {
+    int32_t values[RIG_MAX_ARGUMENTS];
+    uint32_t count = rig_values(spec, call, values);
     char *text = mem_printf("%s", "");
-    for (uint32_t j = 0; j < interface.operand_count + interface.scalar_count; j++) {
-        bool operand = j < interface.operand_count;
-        uint32_t value =
-            operand ? call->address[j] : (uint32_t)scalars[j - interface.operand_count];
+    for (uint32_t j = 0; j < count; j++) {
+        uint32_t value = (uint32_t)values[j];
         char *more = mem_printf("%ssetzi $m%" PRIu32 ", 0x%" PRIX32 "\nor $m%" PRIu32 ", $m%" PRIu32
                                 ", 0x%" PRIX32 "\n",
                                 text, j + 2, value & 0xFFFFF, j + 2, j + 2, value & 0xFFF00000);
@@ -268,6 +280,29 @@ static inline bool rig_place(const KernelSpec *spec, Random *random, RigCall *ca
     return false;
 }
 
+/* A valid kernel in a tile full of NaNs, its operands at random places. */
+static inline void rig_start(Rig *rig, const KernelSpec *spec, Random *random, RigCall *call) {
+    Diag diag;
+    diag_init(&diag);
+    rig_expect(kernel_check(spec, &diag), &diag);
+    rig_create(rig);
+    rig_fill_nan(rig);
+    *call = (RigCall){.delay = (uint32_t)random_below(random, CHIP_WORKER_SLOTS)};
+    assert_true(rig_place(spec, random, call));
+}
+
+/* variant: 1 F16 in place of FP8, 2 accumulate, 4 wide weights. */
+static inline KernelSpec rig_gemm(uint32_t rows, uint32_t panels, uint32_t groups,
+                                  unsigned variant) {
+    return (KernelSpec){.family = KERNEL_GEMM,
+                        .gemm = {.precision = variant & 1 ? PRECISION_F16 : PRECISION_F8F143,
+                                 .accumulate = variant & 2,
+                                 .wide_weights = variant & 4,
+                                 .rows = rows,
+                                 .panels = panels,
+                                 .groups = groups}};
+}
+
 /* Where two operands may be the same bytes, makes them so. */
 static inline void rig_alias(const KernelSpec *spec, RigCall *call) {
     KernelInterface interface;
@@ -369,16 +404,13 @@ static const char rig_sampling[] = //
 static inline char *rig_step_arguments(const KernelSpec *spec, const RigCall *call) {
     KernelInterface interface;
     kernel_interface(spec, &interface);
-    int32_t scalars[KERNEL_MAX_SCALARS];
-    memcpy(scalars, call->scalar, sizeof scalars);
-    kernel_scalars(spec, scalars);
+    int32_t values[RIG_MAX_ARGUMENTS];
+    uint32_t count = rig_values(spec, call, values);
     char *text = mem_printf("%s", "");
     for (unsigned pass = 0; pass < 3; pass++)
-        for (uint32_t j = 0; j < interface.operand_count + interface.scalar_count; j++) {
-            bool operand = j < interface.operand_count;
-            int32_t value =
-                operand ? (int32_t)call->address[j] : scalars[j - interface.operand_count];
-            bool is_long = !operand && kernel_scalar_is_long(value);
+        for (uint32_t j = 0; j < count; j++) {
+            int32_t value = values[j];
+            bool is_long = j >= interface.operand_count && kernel_scalar_is_long(value);
             if (pass == 1 ? is_long : !is_long)
                 continue;
             uint32_t bits = (uint32_t)value;

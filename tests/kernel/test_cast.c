@@ -31,16 +31,11 @@ static KernelSpec row_major(uint32_t rows, uint32_t panels, uint32_t pitch, bool
 }
 
 static void check_values(const KernelSpec *spec, Random *random) {
-    Diag diag;
-    diag_init(&diag);
-    rig_expect(kernel_check(spec, &diag), &diag);
     KernelInterface interface;
     kernel_interface(spec, &interface);
     Rig rig;
-    rig_create(&rig);
-    rig_fill_nan(&rig);
-    RigCall call = {.delay = (uint32_t)random_below(random, 6)};
-    assert_true(rig_place(spec, random, &call));
+    RigCall call;
+    rig_start(&rig, spec, random, &call);
     bool any = random_below(random, 2);
     for (uint32_t i = 0; i < interface.operands[SOURCE].bytes; i += 2) {
         uint64_t bits = random_next(random);

@@ -18,16 +18,11 @@ static KernelSpec fill(uint32_t words) {
 }
 
 static void check_values(const KernelSpec *spec, Random *random) {
-    Diag diag;
-    diag_init(&diag);
-    rig_expect(kernel_check(spec, &diag), &diag);
     KernelInterface interface;
     kernel_interface(spec, &interface);
     Rig rig;
-    rig_create(&rig);
-    rig_fill_nan(&rig);
-    RigCall call = {.delay = (uint32_t)random_below(random, 6)};
-    assert_true(rig_place(spec, random, &call));
+    RigCall call;
+    rig_start(&rig, spec, random, &call);
     for (uint32_t i = 0; interface.operand_count > 1 && i < interface.operands[1].bytes; i++)
         *rig_at(&rig, call.address[1] + i) = (uint8_t)random_next(random);
     for (uint32_t i = 0; i < interface.free_scalars; i++)

@@ -55,16 +55,11 @@ static void fill_operand(const KernelSpec *spec, uint8_t *bytes, uint32_t size, 
 
 /* Runs the kernel on random operands at random places; all of memory must be as expected. */
 static void check_values(const KernelSpec *spec, Random *random, Values values) {
-    Rig rig;
-    rig_create(&rig);
-    RigCall call = {.delay = (uint32_t)random_below(random, 6)};
-    rig_fill_nan(&rig);
-    Diag diag;
-    diag_init(&diag);
-    rig_expect(kernel_check(spec, &diag), &diag);
-    assert_true(rig_place(spec, random, &call));
     KernelInterface interface;
     kernel_interface(spec, &interface);
+    Rig rig;
+    RigCall call;
+    rig_start(&rig, spec, random, &call);
     for (uint32_t j = 1; j < interface.operand_count; j++)
         fill_operand(spec, rig_at(&rig, call.address[j]), interface.operands[j].bytes, random,
                      values);
@@ -79,16 +74,6 @@ static void check_values(const KernelSpec *spec, Random *random, Values values) 
     rig_free(&rig);
 }
 
-static KernelSpec gemm(uint32_t rows, uint32_t panels, uint32_t groups, unsigned variant) {
-    return (KernelSpec){.family = KERNEL_GEMM,
-                        .gemm = {.precision = variant & 1 ? PRECISION_F16 : PRECISION_F8F143,
-                                 .accumulate = variant & 2,
-                                 .wide_weights = variant & 4,
-                                 .rows = rows,
-                                 .panels = panels,
-                                 .groups = groups}};
-}
-
 /* Every way in which the code is specialised: numbers of rows at each border of gemm.S, one to
  * three panels and groups, all variants. */
 static void every_specialisation(void **state) {
@@ -99,7 +84,7 @@ static void every_specialisation(void **state) {
     for (size_t i = 0; i < COUNT_OF(rows); i++)
         for (uint32_t panels = 1; panels <= 3; panels++)
             for (uint32_t groups = 1; groups <= 3; groups++) {
-                KernelSpec spec = gemm(rows[i], panels, groups, variant);
+                KernelSpec spec = rig_gemm(rows[i], panels, groups, variant);
                 check_values(&spec, &random,
                              (Values)(variant % 3 == 0 ? VALUES_ANY : VALUES_PLAIN));
                 variant = (variant + 3) % 8;
@@ -119,7 +104,7 @@ static void tall(void **state) {
     for (size_t i = 0; i < COUNT_OF(shapes); i++)
         for (unsigned accumulate = 0; accumulate < 2; accumulate++) {
             unsigned variant = (unsigned)(i & 1) | accumulate << 1 | (i & 2 ? 4 : 0);
-            KernelSpec spec = gemm(shapes[i].rows, shapes[i].panels, shapes[i].groups, variant);
+            KernelSpec spec = rig_gemm(shapes[i].rows, shapes[i].panels, shapes[i].groups, variant);
             check_values(&spec, &random, VALUES_PLAIN);
         }
 }
@@ -136,7 +121,7 @@ static void random_shapes(void **state) {
                             : 1 + (uint32_t)random_below(&random, 50);
         uint32_t panels = 1 + (uint32_t)random_below(&random, 5);
         uint32_t groups = 1 + (uint32_t)random_below(&random, 4);
-        KernelSpec spec = gemm(rows, panels, groups, (unsigned)random_below(&random, 8));
+        KernelSpec spec = rig_gemm(rows, panels, groups, (unsigned)random_below(&random, 8));
         check_values(&spec, &random, (Values)random_below(&random, VALUES_COUNT));
     }
 }
@@ -146,7 +131,7 @@ static void after_nans(void **state) {
     (void)state;
     Random random = random_seed(3);
     for (unsigned variant = 0; variant < 8; variant++) {
-        KernelSpec spec = gemm(20 + variant, 2, 2, variant);
+        KernelSpec spec = rig_gemm(20 + variant, 2, 2, variant);
         Rig rig;
         rig_create(&rig);
         rig_fill_nan(&rig);
@@ -200,7 +185,7 @@ static void reference_multiplies(void **state) {
                 f32_to_f16(b[k][n], F16_OVERFLOW_INFINITE);
         }
     }
-    KernelSpec spec = gemm(ROWS, PANELS, GROUPS, 1);
+    KernelSpec spec = rig_gemm(ROWS, PANELS, GROUPS, 1);
     void *operands[3] = {output, left, right};
     kernel_reference(&spec, operands, NULL);
     for (int r = 0; r < ROWS; r++)
@@ -217,23 +202,23 @@ static void limits(void **state) {
     (void)state;
     Diag diag;
     diag_init(&diag);
-    KernelSpec spec = gemm(6143, 1, 1, 0);
+    KernelSpec spec = rig_gemm(6143, 1, 1, 0);
     assert_int_equal(kernel_check(&spec, &diag), STATUS_OK);
-    spec = gemm(6144, 1, 1, 0);
+    spec = rig_gemm(6144, 1, 1, 0);
     assert_int_equal(kernel_check(&spec, &diag), ERR_KERNEL_SHAPE);
-    spec = gemm(6143, 1, 3, 0);
+    spec = rig_gemm(6143, 1, 3, 0);
     assert_int_equal(kernel_check(&spec, &diag), ERR_KERNEL_SHAPE);
-    spec = gemm(100, 200, 1, 0);
+    spec = rig_gemm(100, 200, 1, 0);
     assert_int_equal(kernel_check(&spec, &diag), ERR_KERNEL_SHAPE);
-    spec = gemm(1, 1300, 1, 0);
+    spec = rig_gemm(1, 1300, 1, 0);
     assert_int_equal(kernel_check(&spec, &diag), ERR_KERNEL_SHAPE);
-    spec = gemm(1, 1000, 1, 0);
+    spec = rig_gemm(1, 1000, 1, 0);
     assert_int_equal(kernel_check(&spec, &diag), STATUS_OK);
-    spec = gemm(1, 1000, 1, 4);
+    spec = rig_gemm(1, 1000, 1, 4);
     assert_int_equal(kernel_check(&spec, &diag), ERR_KERNEL_SHAPE);
-    spec = gemm(1, 0, 1, 0);
+    spec = rig_gemm(1, 0, 1, 0);
     assert_int_equal(kernel_check(&spec, &diag), ERR_KERNEL_SHAPE);
-    spec = gemm(1, 1, 1, 0);
+    spec = rig_gemm(1, 1, 1, 0);
     spec.gemm.precision = PRECISION_F32;
     assert_int_equal(kernel_check(&spec, &diag), ERR_KERNEL_PRECISION);
     assert_int_equal(diag.errors, 7);
@@ -242,11 +227,11 @@ static void limits(void **state) {
 
 static void specs_compare(void **state) {
     (void)state;
-    KernelSpec a = gemm(3, 4, 5, 0);
+    KernelSpec a = rig_gemm(3, 4, 5, 0);
     char name[KERNEL_NAME_SIZE], other[KERNEL_NAME_SIZE];
     assert_string_equal(kernel_name(&a, name), "gemm_f8_init_narrow_3x4x5");
     for (unsigned variant = 0; variant < 8; variant++) {
-        KernelSpec b = gemm(3, 4, 5, variant);
+        KernelSpec b = rig_gemm(3, 4, 5, variant);
         assert_int_equal(kernel_spec_equal(&a, &b), variant == 0);
         assert_int_equal(strcmp(name, kernel_name(&b, other)) == 0, variant == 0);
     }

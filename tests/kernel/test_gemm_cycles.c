@@ -3,16 +3,6 @@
 
 #include <time.h>
 
-static KernelSpec gemm(uint32_t rows, uint32_t panels, uint32_t groups, unsigned variant) {
-    return (KernelSpec){.family = KERNEL_GEMM,
-                        .gemm = {.precision = variant & 1 ? PRECISION_F16 : PRECISION_F8F143,
-                                 .accumulate = variant & 2,
-                                 .wide_weights = variant & 4,
-                                 .rows = rows,
-                                 .panels = panels,
-                                 .groups = groups}};
-}
-
 static void fixed_shapes(void **state) {
     (void)state;
     static const uint16_t rows[] = {1,  2,  3,  4,  5,  6,   7,   8,   11,  12,
@@ -28,7 +18,7 @@ static void fixed_shapes(void **state) {
         for (size_t j = 0; j < COUNT_OF(blocks); j++) {
             if (i % 3 != j % 3)
                 continue;
-            KernelSpec spec = gemm(rows[i], blocks[j].panels, blocks[j].groups, variant);
+            KernelSpec spec = rig_gemm(rows[i], blocks[j].panels, blocks[j].groups, variant);
             rig_check_cycles(&spec, &random);
             variant = (variant + 3) % 8;
         }
@@ -38,7 +28,7 @@ static void fixed_shapes(void **state) {
     for (size_t i = 0; i < COUNT_OF(tall); i++)
         for (unsigned accumulate = 0; accumulate < 2; accumulate++) {
             KernelSpec spec =
-                gemm(tall[i].rows, tall[i].panels, tall[i].groups, 4 | accumulate << 1);
+                rig_gemm(tall[i].rows, tall[i].panels, tall[i].groups, 4 | accumulate << 1);
             rig_check_cycles(&spec, &random);
         }
 }
@@ -51,8 +41,8 @@ static void random_shapes(void **state) {
     for (int i = 0; i < (getenv("TW_TEST_ALL") ? 1000 : 20); i++) {
         uint32_t rows = 1 + (uint32_t)random_below(&random, random_below(&random, 4) ? 60 : 400);
         KernelSpec spec =
-            gemm(rows, 1 + (uint32_t)random_below(&random, 8),
-                 1 + (uint32_t)random_below(&random, 8), (unsigned)random_below(&random, 8));
+            rig_gemm(rows, 1 + (uint32_t)random_below(&random, 8),
+                     1 + (uint32_t)random_below(&random, 8), (unsigned)random_below(&random, 8));
         rig_check_cycles(&spec, &random);
     }
 }
@@ -71,7 +61,7 @@ static void published_shapes(void **state) {
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         uint32_t km = cases[i].f16 ? 16 : 32;
         KernelSpec spec =
-            gemm(cases[i].rows, cases[i].inner / km, cases[i].columns / 16, 4u | cases[i].f16);
+            rig_gemm(cases[i].rows, cases[i].inner / km, cases[i].columns / 16, 4u | cases[i].f16);
         uint64_t cycles = rig_sampled_cycles(&spec, &random);
         print_message("%-8s %" PRIu32 "x%" PRIu32 "x%" PRIu32 ": published %" PRIu32
                       ", sampled %" PRIu64 " (%.1f %%), call %" PRIu64 "\n",
@@ -86,7 +76,7 @@ static void published_shapes(void **state) {
 static void panel_overhead(void **state) {
     (void)state;
     for (uint32_t rows = 96; rows < 102; rows++) {
-        KernelSpec few = gemm(rows, 4, 1, 4), more = gemm(rows, 16, 1, 4);
+        KernelSpec few = rig_gemm(rows, 4, 1, 4), more = rig_gemm(rows, 16, 1, 4);
         uint64_t twelve = kernel_cycles(&more, 0) - kernel_cycles(&few, 0);
         double overhead = (double)twelve / 12 - 24 * ((rows + 5) / 6);
         print_message("rows mod 6 = %" PRIu32 ": %.2f cycles a panel\n", rows % 6, overhead);

@@ -23,16 +23,11 @@ static F16 random_half(Random *random, unsigned kind) {
 }
 
 static void check_values(const KernelSpec *spec, Random *random) {
-    Diag diag;
-    diag_init(&diag);
-    rig_expect(kernel_check(spec, &diag), &diag);
     KernelInterface interface;
     kernel_interface(spec, &interface);
     Rig rig;
-    rig_create(&rig);
-    rig_fill_nan(&rig);
-    RigCall call = {.delay = (uint32_t)random_below(random, 6)};
-    assert_true(rig_place(spec, random, &call));
+    RigCall call;
+    rig_start(&rig, spec, random, &call);
     if (random_below(random, 2))
         rig_alias(spec, &call);
     unsigned kind = (unsigned)random_below(random, 6);
