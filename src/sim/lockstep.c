@@ -65,7 +65,7 @@ static bool join(Group *group, Context *context, const Tile *tile) {
 
 /* False if some worker cannot issue in this rotation. */
 static bool form_groups(Lockstep *lockstep, Tile *tile) {
-    Group *group = lockstep->group - 1;
+    Group *group = NULL;
     unsigned slot = (unsigned)(lockstep->rotation % SLOTS);
     for (unsigned i = 0; i < SLOTS; i++, slot = slot == SLOTS - 1 ? 0 : slot + 1) {
         Context *context = &tile->context[slot];
@@ -73,9 +73,10 @@ static bool form_groups(Lockstep *lockstep, Tile *tile) {
             continue;
         if (context->cycle != lockstep->rotation + i || !is_straight(context->packet))
             return false;
-        if (group >= lockstep->group && join(group, context, tile))
+        if (group && join(group, context, tile))
             continue;
-        *++group = (Group){
+        group = group ? group + 1 : lockstep->group;
+        *group = (Group){
             .span = {{context, context + 1}},
             .packet = context->packet,
             .body = context->repeat_begin_packet,
@@ -83,7 +84,7 @@ static bool form_groups(Lockstep *lockstep, Tile *tile) {
             .size = 1,
         };
     }
-    lockstep->count = (unsigned)(group + 1 - lockstep->group);
+    lockstep->count = group ? (unsigned)(group + 1 - lockstep->group) : 0;
     return true;
 }
 
