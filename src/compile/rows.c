@@ -92,12 +92,12 @@ static void schedule_one(void *context, size_t index, unsigned worker) {
 static char *phase_name(const Attempt *attempt, uint32_t exchange, uint32_t step) {
     const TileGraph *tiles = &attempt->tiles;
     const LowerStep *lowered = &tiles->steps.items[step];
+    if (lowered->copy_count == 0)
+        return mem_printf("exchange %u", exchange);
     const LowerCopy *first = &tiles->copies.items[lowered->first_copy];
     uint32_t buffer = tiles->dests.items[first->first_dest].buffer;
     uint32_t value = tiles->buffers.items[buffer].value;
-    return lowered->copy_count == 0
-               ? mem_printf("exchange %u", exchange)
-               : mem_printf("exchange %u: %s", exchange, tiles->values.items[value].name);
+    return mem_printf("exchange %u: %s", exchange, tiles->values.items[value].name);
 }
 
 Status attempt_schedule(Attempt *attempt, Pool *pool, Diag *diag) {

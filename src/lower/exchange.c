@@ -460,28 +460,37 @@ static void add_copies(Exchange *exchange, const PlanStep *planned) {
     add_rounds(exchange);
 }
 
-Status lower_exchange(Lowering *lowering, const PlanStep *local, const PlanStep *planned) {
-    TileGraph *graph = lowering->result;
-    Exchange exchange = {.lowering = lowering,
-                         .event = (uint32_t)graph->steps.count + 1 + (local != NULL),
-                         .local = local != NULL};
+static bool add_exchange_step(Exchange *exchange, const PlanStep *planned, uint32_t first_copy) {
+    TileGraph *graph = exchange->lowering->result;
     uint32_t number = 0;
     for (size_t i = 0; i < graph->steps.count; i++)
         number += graph->steps.items[i].kind == STEP_EXCHANGE;
     LowerStep step = {.kind = STEP_EXCHANGE,
                       .operation = planned->op,
-                      .first_copy = (uint32_t)graph->copies.count,
+                      .first_call = (uint32_t)graph->calls.count,
+                      .first_copy = first_copy,
+                      .copy_count = (uint32_t)graph->copies.count - first_copy,
                       .exchange = number,
                       .predicted_cycles = planned->cycles};
-    add_copies(&exchange, planned);
-    step.copy_count = (uint32_t)graph->copies.count - step.first_copy;
-    bool good = exchange.status || !local || add_local_step(&exchange, local);
-    step.first_call = (uint32_t)graph->calls.count;
-    good = good &&
-           (exchange.status || (vec_push(&graph->steps, step) && want_apart(&exchange, &step) &&
-                                want_loopbacks_apart(&exchange, &step)));
-    if (good && !exchange.status)
-        estimate_rows(&exchange, &step);
+    if (!vec_push(&graph->steps, step) || !want_apart(exchange, &step) ||
+        !want_loopbacks_apart(exchange, &step))
+        return false;
+    estimate_rows(exchange, &step);
+    return true;
+}
+
+Status lower_exchange(Lowering *lowering, const PlanStep *local, const PlanStep *planned) {
+    TileGraph *graph = lowering->result;
+    Exchange exchange = {.lowering = lowering,
+                         .event = (uint32_t)graph->steps.count + 1 + (local != NULL),
+                         .local = local != NULL};
+    uint32_t first_copy = (uint32_t)graph->copies.count;
+    add_copies(&exchange, local ? local : planned);
+    bool good = exchange.status != STATUS_OK;
+    if (!good)
+        good = (!local || add_local_step(&exchange, local)) &&
+               (!planned || add_exchange_step(&exchange, planned, first_copy));
+    assert(planned || graph->copies.count == first_copy);
     vec_free(&exchange.pieces);
     vec_free(&exchange.fills);
     vec_free(&exchange.tiles);

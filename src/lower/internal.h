@@ -41,5 +41,5 @@ bool lower_call(Lowering *lowering, const KernelSpec *spec, const LowerOperand o
 
 Status lower_no_memory(Lowering *lowering);
 
-/* One exchange step of the plan, with the step of local calls before it, if the plan has one. */
+/* One exchange step of the plan, with the step of local calls before it; NULL what is not there. */
 Status lower_exchange(Lowering *lowering, const PlanStep *local, const PlanStep *step);

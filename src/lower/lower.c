@@ -235,8 +235,8 @@ static bool touch_moves(Lowering *lowering, const PlanStep *planned, bool after_
         uint32_t target = lower_find(tiles, 0, move->target);
         if (source != LOWER_NONE && !after_local)
             lower_touch(tiles, source, event);
-        if (target != LOWER_NONE && planned->kind == PLAN_EXCHANGE)
-            lower_touch(tiles, target, event);
+        if (target != LOWER_NONE)
+            lower_touch(tiles, target, planned->kind == PLAN_EXCHANGE ? event : event + 1);
     }
     LowerStep step = {.kind = planned->kind == PLAN_LOCAL ? STEP_COMPUTE : STEP_EXCHANGE,
                       .operation = planned->op,
@@ -257,8 +257,10 @@ static Status add_steps(Lowering *lowering) {
             good = touch_moves(lowering, step, i > 0 && step[-1].kind == PLAN_LOCAL);
         else if (step->kind == PLAN_EXCHANGE)
             status = lower_exchange(lowering, NULL, step);
-        else
+        else if (i + 1 < plan->step_count && step[1].kind == PLAN_EXCHANGE)
             status = lower_exchange(lowering, step, &plan->steps[++i]);
+        else
+            status = lower_exchange(lowering, step, NULL);
         if (!good)
             status = lower_no_memory(lowering);
         if (status)

@@ -108,8 +108,8 @@ typedef struct PlanValue {
 } PlanValue;
 
 typedef enum PlanStepKind {
-    PLAN_LOCAL,    /* what of the next exchange's moves stays on a tile, and padding, by kernels */
-    PLAN_EXCHANGE, /* moves of the phase */
+    PLAN_LOCAL,    /* what of moves stays on a tile, and padding, by kernels */
+    PLAN_EXCHANGE, /* the rest of the same moves */
     PLAN_CAST,
     PLAN_GEMM,
     PLAN_REDUCE,

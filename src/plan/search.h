@@ -8,7 +8,7 @@ typedef struct PlanCandidate {
     GemmChoice gemm;
     uint64_t cycles;
     uint64_t total_bytes; /* of all values over all tiles */
-    uint64_t tile_bytes;  /* alive on the fullest tile at once, without tails and rows */
+    uint64_t tile_bytes;  /* alive on the fullest tile at once, at least, without tails and rows */
     uint64_t interleaved; /* the same for what needs region 1 */
 } PlanCandidate;
 

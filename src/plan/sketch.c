@@ -53,6 +53,7 @@ static void set_home(const Graph *graph, uint32_t value, Format format, Sketch *
 typedef struct Phase {
     Sketch *sketch;
     uint32_t op, first_move;
+    bool crosses; /* something goes from tile to tile */
     ExchangeLoad load;
     uint64_t local; /* cycles of kernels for what stays on a tile, and for padding */
 } Phase;
@@ -98,18 +99,28 @@ static bool may_stay(const Format *from, const Format *to) {
     return meet && to->replicas <= from->replicas;
 }
 
-/* Adds the moved value and what it costs to move it; returns the value. */
-static uint32_t move_value(Phase *phase, uint32_t source, const Format *to, bool paired) {
-    Sketch *sketch = phase->sketch;
-    const PlanValue *from = &sketch->values[source];
-    PlanValue moved = stored(PLAN_MOVED, from->graph_value, &from->shape, to);
-    load_add_move(&phase->load, &from->format, to, &from->shape, paired);
-    if (lacks_padding(&from->format, to, &from->shape))
-        phase->local += price_fill(moved.widest_bytes);
-    if (may_stay(&from->format, to))
-        phase->local += price_copy(MIN_OF(from->widest_bytes, moved.widest_bytes));
-    uint32_t target = add_value(sketch, moved);
+static bool on_one_tile(const Format *from, const Format *to) {
+    return from->tile_count == 1 && to->tile_count == 1 && from->first_tile == to->first_tile;
+}
+
+/* Adds a move of stored values, with what it costs. */
+static void price_move(Phase *phase, uint32_t source, uint32_t target, bool paired) {
+    const PlanValue *from = &phase->sketch->values[source], *to = &phase->sketch->values[target];
     add_move(phase, source, target);
+    load_add_move(&phase->load, &from->format, &to->format, &from->shape, paired);
+    phase->crosses = phase->crosses || !on_one_tile(&from->format, &to->format);
+    if (lacks_padding(&from->format, &to->format, &from->shape))
+        phase->local += price_fill(to->widest_bytes);
+    if (may_stay(&from->format, &to->format))
+        phase->local += price_copy(MIN_OF(from->widest_bytes, to->widest_bytes));
+}
+
+/* Adds the moved value and its move; returns the value. */
+static uint32_t move_value(Phase *phase, uint32_t source, const Format *to, bool paired) {
+    const PlanValue *from = &phase->sketch->values[source];
+    uint32_t target =
+        add_value(phase->sketch, stored(PLAN_MOVED, from->graph_value, &from->shape, to));
+    price_move(phase, source, target, paired);
     return target;
 }
 
@@ -123,6 +134,8 @@ static void end_phase(const Phase *phase) {
         local->first_move = phase->first_move;
         local->move_count = count;
     }
+    if (!phase->crosses)
+        return;
     PlanStep *step = add_step(sketch, PLAN_EXCHANGE, phase->op, price_exchange(&phase->load));
     step->first_move = phase->first_move;
     step->move_count = count;
@@ -225,6 +238,7 @@ static void add_product(Sketcher *s) {
     Phase phase = begin_phase(sketch, op);
     uint32_t others = add_value(sketch, received);
     load_add_sum(&phase.load, s->gemm, choice);
+    phase.crosses = true;
     add_move(&phase, partials, others);
     end_phase(&phase);
     if (gemm_contiguous_owners(s->gemm, choice)) {
@@ -341,12 +355,7 @@ bool cast_sketch(const Graph *graph, uint32_t op, const OperandChoice *choice,
             return false;
         uint32_t owned = add_value(sketch, stored(PLAN_MOVED, result, shape, &between));
         forced_cast(op, owned, source, table, sketch);
-        add_move(&phase, owned, result);
-        load_add_move(&phase.load, &between, to, shape, false);
-        if (lacks_padding(&between, to, shape))
-            phase.local += price_fill(sketch->values[result].widest_bytes);
-        if (may_stay(&between, to))
-            phase.local += price_copy(sketch->values[result].widest_bytes);
+        price_move(&phase, owned, result, false);
         end_phase(&phase);
         return sketch->possible;
     }
@@ -372,7 +381,8 @@ static void touch(Lifetime *life, uint32_t event) {
     life->last = MAX_OF(life->last, event);
 }
 
-/* Events as in lowering: 0, one a step, the end. */
+/* Events as in lowering: 0, one a step, the end. What local calls before an exchange have read may
+ * be dead in it. */
 static void find_lifetimes(const Graph *graph, const Sketch *sketch, Lifetime lives[]) {
     uint32_t end = sketch->step_count + 1;
     for (uint32_t i = 0; i < graph->ops.count; i++) {
@@ -388,9 +398,12 @@ static void find_lifetimes(const Graph *graph, const Sketch *sketch, Lifetime li
         for (size_t k = 0; k < COUNT_OF(values); k++)
             if (values[k] != PLAN_NONE)
                 touch(&lives[values[k]], i + 1);
+        bool after_local = i > 0 && step[-1].kind == PLAN_LOCAL;
         for (uint32_t k = 0; k < step->move_count; k++) {
-            touch(&lives[sketch->moves[step->first_move + k].source], i + 1);
-            touch(&lives[sketch->moves[step->first_move + k].target], i + 1);
+            if (!after_local)
+                touch(&lives[sketch->moves[step->first_move + k].source], i + 1);
+            touch(&lives[sketch->moves[step->first_move + k].target],
+                  step->kind == PLAN_LOCAL ? i + 2 : i + 1);
         }
     }
     for (uint32_t i = 0; i < sketch->value_count; i++) {

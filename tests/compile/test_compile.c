@@ -32,7 +32,7 @@ static Status compile(const Graph *graph, const CompileOptions *options, unsigne
     uint8_t *codes = mem_alloc(count, 2);
     assert_non_null(codes);
     memset(codes, 0x38, count * 2);
-    const void *parameters[] = {NULL, codes, NULL};
+    const void *parameters[] = {NULL, codes, NULL, NULL};
     Pool *pool = pool_create(threads);
     assert_non_null(pool);
     Status status = compile_graph(graph, parameters, options, pool, result, diag);
@@ -223,41 +223,80 @@ static void test_not_found(void **state) {
     graph_free(graph);
 }
 
-/* Shapes drawn so that about half of them fit. */
+/* A grid of up to so many tiles, for a product of these extents. */
+static PlanForce random_grid(Random *random, uint32_t rows, uint32_t inner, uint32_t columns,
+                             uint32_t tiles, uint32_t panel) {
+    static char name[] = "y";
+    PlanForce force = {.operation = name, .swapped = below(random, 2)};
+    uint32_t m = force.swapped ? columns : rows;
+    uint32_t groups = (uint32_t)div_up(force.swapped ? rows : columns, 16);
+    uint32_t panels = (uint32_t)div_up(inner, panel);
+    force.inner = 1 + below(random, MIN_OF(panels, tiles));
+    force.rows = 1 + below(random, MIN_OF(m, tiles / force.inner));
+    force.columns = 1 + below(random, MIN_OF(groups, tiles / force.inner / force.rows));
+    return force;
+}
+
+/* Shapes drawn so that about half of them fit, with and without a forced grid, with input from the
+ * host and on the device. */
 static void test_refusals_are_exact(void **state) {
     (void)state;
     uint64_t seed = 314159;
     print_message("seed %llu\n", (unsigned long long)seed);
     Random random = random_seed(seed);
-    int rounds = getenv("TW_TEST_ALL") ? 500 : 30, fitting = 0;
+    int rounds = getenv("TW_TEST_ALL") ? 600 : 40, counts[3] = {0}, compiled = 0, unsure = 0;
     for (int round = 0; round < rounds; round++) {
-        bool f8 = below(&random, 2);
+        bool f8 = below(&random, 2), device = round & 1, forced = round & 2;
         uint32_t tiles = 1 + below(&random, 8);
         uint32_t rows = 1 + below(&random, 900), inner = 1 + below(&random, 900);
-        /* Solve for the columns at which operands and result fill the tiles by 70 to 100 %. */
-        double budget = 586000.0 * tiles * (0.7 + 0.3 * below(&random, 1000) / 1000.0);
+        /* Solve for the columns at which operands and result fill the tiles by 30 to 100 %. */
+        double budget = 586000.0 * tiles * (0.3 + 0.7 * below(&random, 1000) / 1000.0);
         double bytes = f8 ? 1 : 2, left = bytes * rows * inner;
         double columns = (budget - left) / (bytes * inner + 2.0 * rows);
         if (columns < 1)
             continue;
-        Graph *graph = gemm(rows, inner, (uint32_t)columns, f8);
-        CompileOptions options = {.plan = {.tiles = tiles}, .producer = "test"};
+        Precision precision = {f8 ? PRECISION_F8F143 : PRECISION_F16, f8 ? -4 : 0};
+        Graph *graph;
+        assert_int_equal((device ? graph_build_device_gemm : graph_build_gemm)(
+                             &graph, rows, inner, (uint32_t)columns, precision, NULL),
+                         STATUS_OK);
+        PlanForce force =
+            random_grid(&random, rows, inner, (uint32_t)columns, tiles, precision_group(precision));
+        CompileOptions options = {.plan = {.tiles = tiles,
+                                           .device_input = device,
+                                           .forces = &force,
+                                           .force_count = forced},
+                                  .producer = "test"};
         CompileResult result;
-        Status status = compile(graph, &options, 1, &result, NULL);
-        bool fits = any_grid_fits(graph, tiles);
-        fitting += fits;
-        if ((status == STATUS_OK) != fits)
-            fail_msg("%u x %u x %u on %u tiles, f8 %d: status %d, brute force %d", rows, inner,
-                     (uint32_t)columns, tiles, f8, status, fits);
+        Diag diag;
+        diag_init(&diag);
+        Status status = compile(graph, &options, 1, &result, &diag);
+        ForceVerdict verdict =
+            forced ? grid_fits(graph, &options.plan, force) : best_grid(graph, &options.plan);
+        counts[verdict]++;
+        compiled += status == STATUS_OK;
+        unsure += status == ERR_COMPILE_NOT_FOUND;
+        if (status == STATUS_OK ? verdict == FORCE_NO : verdict == FORCE_WHOLE) {
+            diag_print(&diag, stderr);
+            fail_msg("%u x %u x %u on %u tiles, f8 %d, device %d, grid %u,%u,%u%s (%d): status %d, "
+                     "brute force %d",
+                     rows, inner, (uint32_t)columns, tiles, f8, device, force.rows, force.columns,
+                     force.inner, force.swapped ? ",swapped" : "", forced, status, verdict);
+        }
         if (status == STATUS_OK)
             assert_int_equal(package_check(result.package, NULL), STATUS_OK);
-        else
-            assert_int_equal(status, ERR_COMPILE_PROVED);
+        else if (status != ERR_COMPILE_PROVED && status != ERR_COMPILE_NOT_FOUND) {
+            diag_print(&diag, stderr);
+            fail_msg("status %d", status);
+        }
         package_free(result.package);
+        diag_free(&diag);
         graph_free(graph);
     }
-    print_message("%d of %d fit\n", fitting, rounds);
-    assert_true(fitting > 0 && fitting < rounds);
+    print_message("%d of %d compiled, %d refused without proof; brute force: %d no, %d bare, %d "
+                  "whole\n",
+                  compiled, rounds, unsure, counts[0], counts[1], counts[2]);
+    assert_true(compiled > 0 && compiled < rounds);
 }
 
 /* Every allocation fails once, with all after it: no crash, no leak, the right code. */
