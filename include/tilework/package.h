@@ -77,5 +77,24 @@ unsigned tw_tile_program(const TwPackage *package, unsigned tile);
 size_t tw_program_buffers(const TwPackage *package, unsigned program, TwBuffer *buffers,
                           size_t capacity);
 
+/* An exchange phase: what all tiles do together between two barriers. */
+typedef struct TwPhase {
+    const char *name;
+    uint32_t horizon;    /* cycles of its longest row */
+    uint32_t bound;      /* words that the busiest tile sends or receives */
+    unsigned tiles;      /* that have a row */
+    unsigned transfers;  /* pieces that move */
+    unsigned messages;   /* in which they are sent: a long piece in several */
+    unsigned paired;     /* of these two words a cycle, to both tiles of pairs */
+    uint64_t words_sent; /* a multicast once */
+    uint64_t words_received;
+    uint64_t row_bytes; /* code of all rows */
+    uint32_t max_row_bytes;
+} TwPhase;
+
+/* Phases are in the order of their execution. */
+size_t tw_phase_count(const TwPackage *package);
+TwStatus tw_phase(TwContext *context, const TwPackage *package, size_t index, TwPhase *phase);
+
 /* Texts that the compiler left: "graph", "plan", "explanation"; NULL if there is none. */
 const char *tw_package_note(const TwPackage *package, const char *name);

@@ -144,6 +144,28 @@ size_t tw_program_buffers(const TwPackage *package, unsigned program, TwBuffer *
     return count;
 }
 
+size_t tw_phase_count(const TwPackage *package) {
+    return package->package->phases.count;
+}
+
+TwStatus tw_phase(TwContext *context, const TwPackage *package, size_t index, TwPhase *phase) {
+    PackageExchange summary;
+    Status status =
+        package_phase_summary(package->package, (uint32_t)index, &summary, &context->diag);
+    *phase = (TwPhase){.name = summary.name,
+                       .horizon = summary.horizon,
+                       .bound = summary.bound,
+                       .tiles = summary.rows,
+                       .transfers = summary.transfers,
+                       .messages = summary.messages,
+                       .paired = summary.paired,
+                       .words_sent = summary.words_sent,
+                       .words_received = summary.words_received,
+                       .row_bytes = summary.row_bytes,
+                       .max_row_bytes = summary.max_row_bytes};
+    return (TwStatus)status;
+}
+
 const char *tw_package_note(const TwPackage *package, const char *name) {
     const Package *p = package->package;
     for (size_t i = 0; i < p->notes.count; i++) {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 typedef struct Arguments {
-    bool bindings, segments, plan, memory;
+    bool bindings, segments, plan, exchange, memory;
     int64_t tile; /* -1: all */
 } Arguments;
 
@@ -183,12 +183,62 @@ static void show_plan(Cli *cli, const TwPackage *package) {
     }
 }
 
+static json_t *phase_json(const TwPhase *phase) {
+    json_t *object = json_object();
+    json_object_set_new(object, "name", cli_text(phase->name));
+    json_object_set_new(object, "horizon", json_integer(phase->horizon));
+    json_object_set_new(object, "bound", json_integer(phase->bound));
+    json_object_set_new(object, "tiles", json_integer(phase->tiles));
+    json_object_set_new(object, "transfers", json_integer(phase->transfers));
+    json_object_set_new(object, "messages", json_integer(phase->messages));
+    json_object_set_new(object, "paired", json_integer(phase->paired));
+    json_object_set_new(object, "words_sent", json_integer((json_int_t)phase->words_sent));
+    json_object_set_new(object, "words_received", json_integer((json_int_t)phase->words_received));
+    json_object_set_new(object, "row_bytes", json_integer((json_int_t)phase->row_bytes));
+    json_object_set_new(object, "max_row_bytes", json_integer(phase->max_row_bytes));
+    return object;
+}
+
+static void print_phase(const TwPhase *phase) {
+    char a[CLI_NUMBER], b[CLI_NUMBER], c[CLI_NUMBER];
+    printf("%s\n", phase->name);
+    printf("  horizon %s events, bound %s words", cli_number(phase->horizon, a),
+           cli_number(phase->bound, b));
+    if (phase->bound > 0)
+        printf(": ratio %.2f", (double)phase->horizon / phase->bound);
+    printf("\n  %s transfers in %s messages, %s of them paired\n", cli_number(phase->transfers, a),
+           cli_number(phase->messages, b), cli_number(phase->paired, c));
+    printf("  %s words sent, %s received\n", cli_number(phase->words_sent, a),
+           cli_number(phase->words_received, b));
+    printf("  rows on %u tiles, %s bytes, the longest %s\n", phase->tiles,
+           cli_number(phase->row_bytes, a), cli_number(phase->max_row_bytes, b));
+}
+
+static TwStatus show_exchange(Cli *cli, const TwPackage *package) {
+    json_t *list = json_array();
+    TwStatus status = 0;
+    size_t count = tw_phase_count(package);
+    for (size_t i = 0; i < count && status == 0; i++) {
+        TwPhase phase;
+        status = tw_phase(cli->context, package, i, &phase);
+        if (status == 0 && cli->report)
+            json_array_append_new(list, phase_json(&phase));
+        else if (status == 0)
+            print_phase(&phase);
+    }
+    if (count == 0 && !cli->report)
+        printf("nothing moves between tiles\n");
+    cli_put(cli, "phases", list);
+    return status;
+}
+
 static TwStatus inspect(Cli *cli, const Arguments *arguments, const TwPackage *package) {
     unsigned tiles = tw_package_summary(package).tiles;
     if (arguments->tile >= (int64_t)tiles)
         return (TwStatus)cli_error(cli, ERR_CLI_NAME, "option --tile",
                                    "the package has tiles 0 to %u", tiles - 1);
-    bool any = arguments->bindings || arguments->segments || arguments->plan || arguments->memory;
+    bool any = arguments->bindings || arguments->segments || arguments->plan ||
+               arguments->exchange || arguments->memory;
     if (!any || cli->report)
         show_summary(cli, package);
     if (arguments->bindings)
@@ -197,9 +247,10 @@ static TwStatus inspect(Cli *cli, const Arguments *arguments, const TwPackage *p
         show_segments(cli, package, arguments->tile);
     if (arguments->plan)
         show_plan(cli, package);
-    if (arguments->memory)
-        return show_memory(cli, package, arguments->tile < 0 ? 0 : (unsigned)arguments->tile);
-    return 0;
+    TwStatus status = arguments->exchange ? show_exchange(cli, package) : 0;
+    if (status == 0 && arguments->memory)
+        status = show_memory(cli, package, arguments->tile < 0 ? 0 : (unsigned)arguments->tile);
+    return status;
 }
 
 static int run_inspect(Cli *cli, int argc, char **argv) {
@@ -217,6 +268,10 @@ static int run_inspect(Cli *cli, int argc, char **argv) {
          .kind = OPTION_FLAG,
          .help = "graph, plan and why it was taken",
          .target = &arguments.plan},
+        {.name = "exchange",
+         .kind = OPTION_FLAG,
+         .help = "what each exchange moves: messages, horizon, bound, bytes of code",
+         .target = &arguments.exchange},
         {.name = "memory",
          .kind = OPTION_FLAG,
          .help = "code and buffers of one tile",

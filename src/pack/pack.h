@@ -227,6 +227,7 @@ typedef struct PackageExchange {
     const char *name;
     uint32_t horizon, bound; /* events, words */
     uint32_t transfers, rows;
+    uint32_t messages, paired;           /* sent by the rows; of these in 64-bit items */
     uint64_t words_sent, words_received; /* a multicast is sent once */
     uint64_t row_bytes;
     uint32_t max_row_bytes;

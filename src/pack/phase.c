@@ -135,6 +135,27 @@ Status package_phase_transfers(const Package *package, uint32_t phase, XchgPhase
     return what ? diag_error(diag, ERR_PACK_RULE, place, "%s", what) : STATUS_OK;
 }
 
+const uint8_t *package_row_bytes(const Package *package, const PackageRow *row) {
+    uint32_t count, at = package_tile_segments(package, row->tile, &count);
+    while (package->segments.items[at].address + package->segments.items[at].size <= row->address)
+        at++;
+    const PackageSegment *segment = &package->segments.items[at];
+    return package->blobs.items[segment->blob].bytes + (row->address - segment->address);
+}
+
+/* Adds what a row sends; false without memory. */
+static bool add_messages(const Package *package, const PackageRow *row, PackageExchange *summary) {
+    uint32_t messages, paired, *words = mem_alloc(row->size / 4, sizeof *words);
+    if (!words)
+        return false;
+    memcpy(words, package_row_bytes(package, row), row->size);
+    bool memory = xchg_row_messages(words, row->size / 4, &messages, &paired);
+    summary->messages += messages;
+    summary->paired += paired;
+    mem_free(words);
+    return memory;
+}
+
 Status package_phase_summary(const Package *package, uint32_t phase, PackageExchange *summary,
                              Diag *diag) {
     const PackagePhase *from = &package->phases.items[phase];
@@ -146,6 +167,9 @@ Status package_phase_summary(const Package *package, uint32_t phase, PackageExch
     for (uint32_t i = first; i < first + summary->rows; i++) {
         summary->row_bytes += package->rows.items[i].size;
         summary->max_row_bytes = MAX_OF(summary->max_row_bytes, package->rows.items[i].size);
+        if (!add_messages(package, &package->rows.items[i], summary))
+            return diag_error(diag, ERR_NO_MEMORY, (DiagPlace){.tile = -1, .object = from->name},
+                              "the messages of an exchange");
     }
     XchgPhase transfers;
     Status status = package_phase_transfers(package, phase, &transfers, diag);

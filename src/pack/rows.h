@@ -46,6 +46,9 @@ enum { TABLE_BLOBS = 1, BLOBS_DATA_COLUMN = 2 };
 /* Key of meta under which the file keeps the digest; not among the rows. */
 #define META_DIGEST "content_digest"
 
+/* The bytes of a row that the package was found to hold. */
+const uint8_t *package_row_bytes(const Package *package, const PackageRow *row);
+
 /* A package being read. */
 typedef struct Loader {
     const char *path;

@@ -208,12 +208,6 @@ typedef struct Phase {
     uint32_t *address; /* of each row */
 } Phase;
 
-/* The bytes at an address that check_rows found to be there. */
-static const uint8_t *bytes_at(const Package *package, uint32_t tile, uint32_t address) {
-    const PackageSegment *segment = code_at(package, tile, address, 4);
-    return package->blobs.items[segment->blob].bytes + (address - segment->address);
-}
-
 static bool collect_rows(const Package *package, uint32_t number, Phase *phase) {
     uint32_t count, first = package_phase_rows(package, number, &count);
     phase->address = mem_alloc((size_t)count + 1, sizeof *phase->address);
@@ -226,7 +220,7 @@ static bool collect_rows(const Package *package, uint32_t number, Phase *phase) 
         if (!memory)
             break;
         uint32_t *at = phase->rows.words.items + row.first_word;
-        memcpy(at, bytes_at(package, from->tile, from->address), from->size);
+        memcpy(at, package_row_bytes(package, from), from->size);
         at[padded - 1] = words % 2 ? 0 : at[padded - 1];
         phase->rows.words.count += padded;
         phase->address[i] = from->address;

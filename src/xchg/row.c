@@ -454,3 +454,17 @@ RowFault row_decode(const uint32_t *words, uint32_t count, RowProgram *program, 
     }
     return ROW_WORD;
 }
+
+bool xchg_row_messages(const uint32_t *words, uint32_t count, uint32_t *messages,
+                       uint32_t *paired) {
+    RowProgram program = {0};
+    uint32_t index;
+    RowFault fault = row_decode(words, count, &program, &index);
+    *messages = *paired = 0;
+    for (size_t i = 0; fault == ROW_OK && i < program.sends.count; i++) {
+        *messages += 1;
+        *paired += (program.sends.items[i].sctl & ROW_SCTL_PAIRED) != 0;
+    }
+    row_program_free(&program);
+    return fault != ROW_NO_MEMORY;
+}

@@ -12,6 +12,7 @@
 #include "base/diag.h"
 #include "base/mem.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct XchgDest {
@@ -83,6 +84,10 @@ typedef struct XchgRows {
 } XchgRows;
 
 void xchg_rows_free(XchgRows *rows);
+
+/* Messages that a row sends, and how many of them are paired; what cannot be read counts nothing.
+ * False without memory. */
+bool xchg_row_messages(const uint32_t *words, uint32_t count, uint32_t *messages, uint32_t *paired);
 
 /* Finds a short legal schedule and encodes it. Deterministic. Errors: ERR_XCHG_TRANSFER (not in
  * memory, not word aligned, a tile out of range or named twice, a destination over its source),

@@ -1,17 +1,11 @@
 /* Whole chain on random products: compile, run on the simulated chip, read back; every value equals
  * the twin's, or the product is refused and the brute force finds no grid that fits either. The
  * shapes are those where panels, groups and rows begin and end; both orientations are forced. */
-#include "testing.h"
+#include "products.h"
 
-#include "api/api.h"
-#include "base/random.h"
-#include "check/check.h"
 #include "plan/search.h"
 
 #include "compile/brute_force.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { FEW_ROUNDS = 9 };
@@ -75,39 +69,6 @@ static TwStatus compile(TwContext *context, const TwGraph *graph, const TwWeight
     return tw_compile(context, graph, weights, &options, package, NULL);
 }
 
-/* What the device gives for the input codes, against the twin. */
-static void run_and_compare(TwContext *context, const TwPackage *package, const Case *c,
-                            const CheckGemm *gemm) {
-    TwDevice *device = NULL;
-    Diag *diag = &context->diag;
-    uint64_t count = (uint64_t)c->rows * c->columns;
-    F16 *found = mem_alloc(count, sizeof *found), *twin = mem_alloc(count, sizeof *twin);
-    TwRunReport report;
-    Status status = (Status)tw_package_verify(context, package);
-    if (status == STATUS_OK)
-        status = (Status)tw_device_open(context, package, &device);
-    assert_int_equal(status, STATUS_OK);
-    status =
-        run_set(device->device, "x", RUN_CODES, gemm->left, (uint64_t)c->rows * c->inner, diag);
-    if (status == STATUS_OK)
-        status = (Status)tw_device_run(device, false, &report);
-    if (status == STATUS_OK)
-        status = run_get(device->device, "y", RUN_CODES, found, count, diag);
-    tw_print_messages(context, stderr);
-    assert_int_equal(status, STATUS_OK);
-    assert_int_equal(check_gemm_twin(gemm, context->pool, twin, diag), STATUS_OK);
-    for (uint64_t i = 0; i < count; i++) {
-        if (found[i] != twin[i])
-            fail_msg("%u x %u x %u on %u tiles, f8 %d, orientation %d: value %llu is %04x, not "
-                     "%04x",
-                     c->rows, c->inner, c->columns, c->tiles, c->f8, c->orientation,
-                     (unsigned long long)i, found[i], twin[i]);
-    }
-    tw_device_close(device);
-    mem_free(found);
-    mem_free(twin);
-}
-
 /* Returns whether it was compiled; *forced: in the orientation asked for. */
 static bool check_case(TwContext *context, const Case *c, uint64_t seed, bool *forced) {
     TwGraph *graph;
@@ -123,29 +84,10 @@ static bool check_case(TwContext *context, const Case *c, uint64_t seed, bool *f
             fail_msg("%u x %u x %u on %u tiles, f8 %d: refused with %s", c->rows, c->inner,
                      c->columns, c->tiles, c->f8, tw_code(status));
     } else {
-        Precision precision = api_precision(operand);
-        void *x = mem_alloc((uint64_t)c->rows * c->inner, precision_bytes(precision));
-        assert_int_equal(model_generate_codes("x", (uint64_t)c->rows * c->inner, seed, 1, precision,
-                                              x, NULL, NULL),
-                         STATUS_OK);
-        Plan plan;
-        PlanSum sum;
-        assert_int_equal(plan_parse(tw_package_note(package, "plan"), "plan", graph->graph, &plan,
-                                    &context->diag),
-                         STATUS_OK);
-        assert_int_equal(plan_sum(graph->graph, &plan, plan.op, &sum, NULL), STATUS_OK);
-        CheckGemm gemm = {.rows = c->rows,
-                          .inner = c->inner,
-                          .columns = c->columns,
-                          .left_precision = precision,
-                          .right_precision = precision,
-                          .left = x,
-                          .right = weights->parameters.items[0].codes,
-                          .sum = &sum};
-        run_and_compare(context, package, c, &gemm);
-        plan_sum_free(&sum);
-        plan_free(&plan);
-        mem_free(x);
+        char story[160];
+        snprintf(story, sizeof story, "%u x %u x %u on %u tiles, f8 %d, orientation %d", c->rows,
+                 c->inner, c->columns, c->tiles, c->f8, c->orientation);
+        product_check(context, graph, weights, package, seed, story);
         tw_package_free(package);
     }
     tw_weights_free(weights);

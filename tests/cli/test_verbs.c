@@ -248,8 +248,41 @@ static void test_inspect(void **state) {
            NULL);
     expect(at("inspect @two.twpkg --memory --tile 2"), EXIT_CLASS_USAGE, NULL,
            "error TW2007 at option --tile: the package has tiles 0 to 1\n");
+    expect(at("inspect @two.twpkg --exchange"), 0, "nothing moves between tiles\n", NULL);
     expect(at("disasm @two.twpkg --tile 2"), EXIT_CLASS_USAGE, NULL, "error TW2007");
     expect(at("disasm @two.twpkg"), 0, "f16v4hihov4amp", NULL);
+}
+
+/* Both exchanges of a product with its input on the chip and inner parts. */
+static void test_inspect_exchange(void **state) {
+    (void)state;
+    expect(at("bench gemm --rows 64 --inner 128 --columns 64 --tiles 16 --fp8-scale -4 "
+              "--device-input --cast early --grid gemm=2,2,4 --package @m.twpkg"),
+           0, NULL, NULL);
+    expect(at("inspect @m.twpkg --exchange"), 0, " messages, ", NULL);
+    json_t *root = document(at("inspect @m.twpkg --exchange --json"), 0);
+    const json_t *phases = json_object_get(root, "phases");
+    assert_int_equal(json_array_size(phases), 2);
+    const json_t *input = json_array_get(phases, 0), *sum = json_array_get(phases, 1);
+    assert_non_null(strstr(string(input, "name"), "moved"));
+    assert_non_null(strstr(string(sum, "name"), "received"));
+    for (int i = 0; i < 2; i++) {
+        const json_t *phase = json_array_get(phases, (size_t)i);
+        assert_true(real(phase, "messages") >= real(phase, "transfers"));
+        assert_true(real(phase, "paired") <= real(phase, "messages"));
+        assert_true(real(phase, "horizon") > 0 && real(phase, "tiles") == 16);
+        assert_true(real(phase, "row_bytes") > real(phase, "max_row_bytes"));
+        assert_true(real(phase, "words_received") <= 16 * real(phase, "bound"));
+    }
+    /* Each of the input's [32,32] shards goes to two tiles at once; each tile gives the others of
+     * its block three quarters of [32,32] partials. */
+    assert_true(real(input, "words_received") == 2 * real(input, "words_sent"));
+    assert_true(real(input, "words_sent") == 64 * 128 / 4 && real(input, "paired") > 0);
+    assert_true(real(sum, "words_sent") == 16 * 3 * 32 * 32 / 4 / 2);
+    assert_true(real(sum, "words_received") == real(sum, "words_sent"));
+    assert_true(real(sum, "bound") == 3 * 32 * 32 / 4 / 2 && real(sum, "paired") == 0);
+    assert_true(real(sum, "horizon") > real(sum, "bound"));
+    json_decref(root);
 }
 
 static void test_verify_and_diff(void **state) {
@@ -306,6 +339,7 @@ int main(void) {
         cmocka_unit_test(test_chain),
         cmocka_unit_test(test_run_errors),
         cmocka_unit_test(test_inspect),
+        cmocka_unit_test(test_inspect_exchange),
         cmocka_unit_test(test_verify_and_diff),
         cmocka_unit_test(test_dumps),
         cmocka_unit_test(test_assembler),

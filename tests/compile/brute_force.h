@@ -3,6 +3,7 @@
  * of the first tile, which has the largest shard of every value. */
 #pragma once
 
+#include "base/random.h"
 #include "chip/chip.h"
 #include "compile/attempt.h"
 
@@ -221,4 +222,19 @@ static ForceVerdict best_grid(const Graph *graph, const PlanOptions *options) {
 static inline bool any_grid_fits(const Graph *graph, uint32_t tiles) {
     PlanOptions options = {.tiles = tiles};
     return best_grid(graph, &options) == FORCE_WHOLE;
+}
+
+/* A grid of at most so many tiles for a product of these extents. */
+static inline PlanForce random_grid(Random *random, uint32_t rows, uint32_t inner, uint32_t columns,
+                                    uint32_t tiles, uint32_t panel) {
+    static char name[] = "y";
+    PlanForce force = {.operation = name, .swapped = random_below(random, 2)};
+    uint32_t m = force.swapped ? columns : rows;
+    uint32_t groups = (uint32_t)div_up(force.swapped ? rows : columns, 16);
+    uint32_t panels = (uint32_t)div_up(inner, panel);
+    force.inner = 1 + (uint32_t)random_below(random, MIN_OF(panels, tiles));
+    force.rows = 1 + (uint32_t)random_below(random, MIN_OF(m, tiles / force.inner));
+    force.columns =
+        1 + (uint32_t)random_below(random, MIN_OF(groups, tiles / force.inner / force.rows));
+    return force;
 }

@@ -223,20 +223,6 @@ static void test_not_found(void **state) {
     graph_free(graph);
 }
 
-/* A grid of up to so many tiles, for a product of these extents. */
-static PlanForce random_grid(Random *random, uint32_t rows, uint32_t inner, uint32_t columns,
-                             uint32_t tiles, uint32_t panel) {
-    static char name[] = "y";
-    PlanForce force = {.operation = name, .swapped = below(random, 2)};
-    uint32_t m = force.swapped ? columns : rows;
-    uint32_t groups = (uint32_t)div_up(force.swapped ? rows : columns, 16);
-    uint32_t panels = (uint32_t)div_up(inner, panel);
-    force.inner = 1 + below(random, MIN_OF(panels, tiles));
-    force.rows = 1 + below(random, MIN_OF(m, tiles / force.inner));
-    force.columns = 1 + below(random, MIN_OF(groups, tiles / force.inner / force.rows));
-    return force;
-}
-
 /* Shapes drawn so that about half of them fit, with and without a forced grid, with input from the
  * host and on the device. */
 static void test_refusals_are_exact(void **state) {

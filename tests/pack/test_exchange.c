@@ -70,6 +70,7 @@ static void test_phases(void **state) {
         assert_int_equal(summary.bound, xchg_phase_bound(wanted, package->tile_count));
         assert_true(summary.horizon >= summary.bound);
         assert_int_equal(summary.words_received, summary.words_sent * (e == 0 ? 2 : 1));
+        assert_true(summary.messages >= summary.transfers && summary.paired <= summary.messages);
         assert_true(summary.rows > 0 && summary.max_row_bytes >= detour.rows[e].max_bytes);
         assert_true(summary.row_bytes > summary.max_row_bytes);
         xchg_phase_free(&got);
