@@ -1,16 +1,21 @@
 // Matrix product on the AMP units: output (+)= left * right, F16 results.
 //
 // Operands   output  Left order, panels of 16 F16 columns, 32 bytes a row; interleaved memory
-//            left    Left order, panels of 16 F16 or 32 F143 columns, 32 bytes a row
+//            left    Left order, panels of 16 F16 or 32 F143 columns, 32 bytes a row; HALF_LEFT: half
+//                    panels of 16 F143 columns, 16 bytes a row
 //            right   blocks of 16 columns x 32 bytes, column groups outer, panels inner;
-//                    interleaved memory if WIDE
+//                    interleaved memory if WIDE; HALF_RIGHT: two blocks of 16 columns x 16 bytes a
+//                    panel
 //            all aligned to 32 bytes; left and output in different memory elements
+//            ODD: operands in half panels lack the second half of the last panel, others have zeros
+//            there
 // Over-read  none: every access stays inside the operands, and inside the worker's own rows
 // ABI        $m2 output, $m3 left, $m4 right, $m5 sum of the scale exponents (FP8), $m10 return,
 //            $m11 stack (8 bytes below it are used)
 // Numerics   per row and panel: partial F16 -> F32, four AMP instructions, result rounded to F16
 //
-// Symbols    ROWS 1 ... 6143; PANELS, GROUPS >= 1; FP8, ACCUMULATE, WIDE 0 or 1;
+// Symbols    ROWS 1 ... 6143, HALF_LEFT: 1 ... 256; PANELS, GROUPS >= 1; FP8, ACCUMULATE, WIDE, and
+//            if FP8 HALF_LEFT, HALF_RIGHT, ODD 0 or 1;
 //            TAMP_F16V4_E4_P0 ... P3 and TEXCH_SYNCZONE_LOCAL as in the SDK's headers
 //
 // Structure. The supervisor loads one block of right into the coefficients, launches the workers,
@@ -32,6 +37,10 @@
 // A partial is loaded for the next launch when this launch has stored it, which needs 3 rows. Up to
 // 18 rows in all, every worker therefore walks 3 rows, repeating its last one: the same values are
 // stored twice.
+//
+// In half panels the left pointer jumps from word 1 of a row to word 2 (ACROSS) and from word 3 to
+// the next row (-ACROSS). Where the last panel is half a panel its words 0 and 1 stand in for words 2
+// and 3, whose coefficients are zero: a number that is added as +0, a NaN that is in the sum already.
 
     .set QUOTIENT, ROWS / 6
     .set REST, ROWS - 6 * QUOTIENT
@@ -66,9 +75,9 @@
     .set REPACK, 1
     .endif
 
-    // Selectors of the packed strides. $m4 holds FORE in field 1, unless it does not fit. BACK is
-    // in field 2 of $m4; if SMALL in field 1 of $m5, and the fields 2 and 3 of both then hold the
-    // steps from row 0 to 1 and from 1 to 2.
+    // Selectors of the packed strides, unless HALF_LEFT. $m4 holds FORE in field 1, unless it does not
+    // fit. BACK is in field 2 of $m4; if SMALL in field 1 of $m5, and the fields 2 and 3 of both then
+    // hold the steps from row 0 to 1 and from 1 to 2.
     .set FORE, 0
     .set BACK, 0
     .set STEP01, 0
@@ -86,10 +95,28 @@
     .endif
     .endif
 
+    // HALF_LEFT: strides of the left pointer and of the output's two, by fields:
+    //              SMALL                              else
+    //   $m4        ACROSS, step 1 to 2, step 0 to 1   ACROSS, -ACROSS, BACK
+    //   $m5        left step 1 to 2, BACK, FORE       rounds of the loop
+    //   $m8        left step 0 to 1, step 1 to 2, 0   left FORE, FORE (if NEAR), -ACROSS
+    //   $m9        left FORE, step 0 to 1, 0          -1, 0, 0
+    // and, as $m5 and $m8, for half a panel (ODD)
+    //   $m0        left step 1 to 2, BACK, FORE
+    //   $m7        left step 0 to 1, step 1 to 2, -1
+    // Bytes from where the left pointer is after a group back to its start: $m11 if SMALL, else $m0.
+    .set ACROSS, 2 * ROWS - 1
+    .set HALF_LAST, HALF_LEFT & ODD
+    .set RECORD_BYTES, 28
+    .if SMALL
+    .set RECORD_BYTES, 36
+    .endif
+
 // Worker registers: $m1 not idle (if FEW), $m2:3 packed pointers (left, partials, stores), $m4
 // strides, $m5 rounds of the loop or strides, $m6 the worker's first row in this column group, $m7
 // mask of an address, $m8 and $m9 bytes from the end of the worker's rows to their start in the next
-// panel and in this one (if HUGE). $a0:1 left, $a2:3 partial, $a4:5 and $a6:7 results in turn.
+// panel and in this one (if HUGE); HALF_LEFT as above. $a0:1 left, $a2:3 partial, $a4:5 and $a6:7
+// results in turn.
 
 // ---- worker macros
 
@@ -141,6 +168,140 @@
     .endif
     .endm
 
+// The bundles that step otherwise than by one, in the order of a launch. odd: half a panel.
+// From a row's word 1 to word 2.
+    .macro STEP_ACROSS odd, load, take, phase, out
+    .if HALF_LEFT == 0
+    STEP \load, \take, \phase, \out
+    .elseif \odd == 0
+    STRIDED $m4, \load, \take, \phase, \out, 1
+    .elseif SMALL
+    STRIDED $m7, \load, \take, \phase, \out, 3
+    .else
+    STRIDED $m9, \load, \take, \phase, \out, 1
+    .endif
+    .endm
+
+// From a row's word 3 to the next row: in the loop, and where no other pointer steps.
+    .macro STEP_ROW odd, load, take, phase, out
+    .if HALF_LEFT & (\odd == 0)
+    STRIDED $m4, \load, \take, \phase, \out, 2
+    .else
+    STEP \load, \take, \phase, \out
+    .endif
+    .endm
+
+// Bundle 1: the store pointer from row 1 to 2.
+    .macro STEP_STORE12 load, take, phase, out
+    .if HALF_LEFT & SMALL
+    STEP \load, \take, \phase, \out, 0, 0, 2
+    .else
+    STEP \load, \take, \phase, \out, 0, 0, STEP12
+    .endif
+    .endm
+
+// Bundle 2: the left pointer from row 0 to 1, the partials' from 1 to 2.
+    .macro STEP_ROW01 odd, load, take, phase, out
+    .if HALF_LEFT == 0
+    STEP \load, \take, \phase, \out, STEP01, STEP12, 0
+    .elseif SMALL == 0
+    STEP_ROW \odd, \load, \take, \phase, \out
+    .elseif \odd
+    STRIDED $m7, \load, \take, \phase, \out, 1, 2
+    .else
+    STRIDED $m8, \load, \take, \phase, \out, 1, 2
+    .endif
+    .endm
+
+// Bundle 5: the store pointer back, or on to the next group (NEAR).
+    .macro STEP_STORE_BACK arguments:vararg
+    .if HALF_LEFT == 0
+    STEP_BACK \arguments, 0, 0, BACK
+    .elseif SMALL
+    STRIDED $m5, \arguments, 0, 0, 2
+    .else
+    STRIDED $m4, \arguments, 0, 0, 3
+    .endif
+    .endm
+
+    .macro STEP_STORE_FORE arguments:vararg
+    .if HALF_LEFT == 0
+    STEP \arguments, 0, 0, FORE
+    .elseif SMALL
+    STRIDED $m5, \arguments, 0, 0, 3
+    .else
+    STRIDED $m8, \arguments, 0, 0, 2
+    .endif
+    .endm
+
+// Six bundles before the end: the left pointer from row 1 to 2; the partials' stays (0), goes back
+// (1) or on to the next group (2, NEAR).
+    .macro STEP_ROW12 odd, where, load, take, phase, out
+    .if HALF_LEFT == 0
+    .if \where == 0
+    STEP \load, \take, \phase, \out, STEP12
+    .elseif \where == 1
+    STEP_BACK \load, \take, \phase, \out, STEP12, BACK
+    .else
+    STEP \load, \take, \phase, \out, STEP12, FORE
+    .endif
+    .elseif SMALL
+    .set WHERE, 0
+    .if \where
+    .set WHERE, (\where) + 1
+    .endif
+    .if \odd
+    STRIDED $m0, \load, \take, \phase, \out, 1, WHERE
+    .else
+    STRIDED $m5, \load, \take, \phase, \out, 1, WHERE
+    .endif
+    .elseif \where < 2
+    STRIDED $m4, \load, \take, \phase, \out, 2*(1-(\odd)), 3*(\where)
+    .else
+    STRIDED $m8, \load, \take, \phase, \out, 3*(1-(\odd)), 2
+    .endif
+    .endm
+
+// Three bundles before the end: the store pointer from row 0 to 1.
+    .macro STEP_STORE01 load, take, phase, out
+    .if HALF_LEFT & SMALL
+    STEP \load, \take, \phase, \out, 0, 0, 3
+    .else
+    STEP \load, \take, \phase, \out, 0, 0, STEP01
+    .endif
+    .endm
+
+// Two bundles before the end: the partials' pointer from row 0 to 1; the left pointer to the next
+// panel, or back to the first one.
+    .macro STEP_NEXT_PANEL arguments:vararg
+    .if HALF_LEFT == 0
+    STEP \arguments, FORE, STEP01
+    ONWARD $m2
+    .elseif SMALL
+    STRIDED $m9, \arguments, 1, 2
+    .else
+    STRIDED $m8, \arguments, 1
+    .endif
+    .endm
+
+    .macro STEP_FIRST_PANEL arguments:vararg
+    .if HALF_LEFT == 0
+    STEP_BACK \arguments, BACK, STEP01
+    .if HUGE
+    MAIN add $m2, $m2, $m9
+    .endif
+    .if PANELS > 1
+    ADD_BYTES $m2, (1-PANELS)*PANEL_BYTES
+    .endif
+    .elseif SMALL
+    STRIDED $m9, \arguments, 0, 2
+    MAIN sub $m2, $m2, $m11
+    .else
+    STEP \arguments
+    MAIN sub $m2, $m2, $m0
+    .endif
+    .endm
+
     .macro ADD_BYTES register, bytes
     .if ((\bytes) >= -32768) & ((\bytes) <= 32767)
     MAIN add \register, \register, \bytes
@@ -159,21 +320,21 @@
     .endm
 
 // Bundles 0 ... 5. group: this launch begins a column group; zero: its panel starts from zero.
-    .macro HEAD group, zero
-    STEP 1-(\zero), 1-(\zero), P0, $a4:5
-    STEP 1-(\zero), 1-(\zero), P1, $a6:7, 0, 0, STEP12
-    STEP 1-(\zero), 1-(\zero), P2, $a4:5, STEP01, STEP12, 0
+    .macro HEAD group, zero, odd
+    STEP_ACROSS \odd, 1-(\zero), 1-(\zero), P0, $a4:5
+    STEP_STORE12 1-(\zero), 1-(\zero), P1, $a6:7
+    STEP_ROW01 \odd, 1-(\zero), 1-(\zero), P2, $a4:5
     STEP 1-(\zero), 1-(\zero), P3, $a6:7
-    STEP 1-(\zero), 1-(\zero), P0, $a4:5
+    STEP_ACROSS \odd, 1-(\zero), 1-(\zero), P0, $a4:5
     .if \group == 0
-    STEP_BACK 1-(\zero), 1-(\zero), P1, $a6:7, 0, 0, BACK
+    STEP_STORE_BACK 1-(\zero), 1-(\zero), P1, $a6:7
     .if HUGE
     MAIN and $m10, $m2, $m7
     MAIN and $m11, $m3, $m7
     MAIN tapack $m2:3, $m10, $m11, $m6
     .endif
     .elseif NEAR
-    STEP 1-(\zero), 1-(\zero), P1, $a6:7, 0, 0, FORE
+    STEP_STORE_FORE 1-(\zero), 1-(\zero), P1, $a6:7
     .else
     STEP 1-(\zero), 1-(\zero), P1, $a6:7
     ADD_BYTES $m6, PANEL_BYTES
@@ -199,7 +360,7 @@
 
 // The rest of a launch. next: what follows is 0 a panel of the same column group, 1 a new group,
 // 2 nothing.
-    .macro TAIL zero, next
+    .macro TAIL zero, next, odd
     .if \next == 0
     .set LOAD_NEXT, 1
     .elseif \next == 1
@@ -214,41 +375,34 @@
     .else
     MAIN rpt QUOTIENT - 3, 3
     .endif
-    STEP 1-(\zero), 1-(\zero), P2, $a4:5
+    STEP_ROW \odd, 1-(\zero), 1-(\zero), P2, $a4:5
     STEP 1-(\zero), 1-(\zero), P3, $a6:7
-    STEP 1-(\zero), 1-(\zero), P0, $a4:5
+    STEP_ACROSS \odd, 1-(\zero), 1-(\zero), P0, $a4:5
     STEP 1-(\zero), 1-(\zero), P1, $a6:7
     .endif
 
     .if (\zero) | (\next == 2)
-    STEP 1-(\zero), 1-(\zero), P2, $a4:5, STEP12
+    STEP_ROW12 \odd, 0, 1-(\zero), 1-(\zero), P2, $a4:5
     .elseif \next == 0
-    STEP_BACK 1, 1, P2, $a4:5, STEP12, BACK
+    STEP_ROW12 \odd, 1, 1, 1, P2, $a4:5
     .if HUGE
     MAIN add $m3, $m3, $m9
     .endif
     .elseif NEAR
-    STEP 1, 1, P2, $a4:5, STEP12, FORE
+    STEP_ROW12 \odd, 2, 1, 1, P2, $a4:5
     .else
-    STEP 1, 1, P2, $a4:5, 0, BACK
+    STEP_ROW12 \odd, 1, 1, 1, P2, $a4:5
     .if ACCUMULATE
     ONWARD $m3
     .endif
     .endif
     STEP LOAD_NEXT, 1-(\zero), P3, $a6:7
-    STEP LOAD_NEXT, LOAD_NEXT, P0, $a4:5
-    STEP LOAD_NEXT, LOAD_NEXT, P1, $a6:7, 0, 0, STEP01
+    STEP_ACROSS \odd, LOAD_NEXT, LOAD_NEXT, P0, $a4:5
+    STEP_STORE01 LOAD_NEXT, LOAD_NEXT, P1, $a6:7
     .if \next == 0
-    STEP 1, 1, P2, $a4:5, FORE, STEP01
-    ONWARD $m2
+    STEP_NEXT_PANEL 1, 1, P2, $a4:5
     .elseif \next == 1
-    STEP_BACK LOAD_NEXT, LOAD_NEXT, P2, $a4:5, BACK, STEP01
-    .if HUGE
-    MAIN add $m2, $m2, $m9
-    .endif
-    .if PANELS > 1
-    ADD_BYTES $m2, (1-PANELS)*PANEL_BYTES
-    .endif
+    STEP_FIRST_PANEL LOAD_NEXT, LOAD_NEXT, P2, $a4:5
     .else
     STEP 0, 0, P2, $a4:5
     .endif
@@ -256,9 +410,14 @@
     .if \next < 2
     STEP LOAD_NEXT, LOAD_NEXT, P3, $a6:7
     .else
+    .if HALF_LEFT & SMALL
+    .set LAST12, 2
+    .else
+    .set LAST12, STEP12
+    .endif
     AMP P3, $a6:7, $a0:1, $azeros, st64pace $a6:7, $m2:3+=, $m4, 0
     AMP P0, $a4:5, $azeros, $azeros, st64pace $a4:5, $m2:3+=, $m4, 0
-    AMP P1, $a6:7, $azeros, $azeros, st64pace $a6:7, $m2:3+=, $m4, STEP12
+    AMP P1, $a6:7, $azeros, $azeros, st64pace $a6:7, $m2:3+=, $m4, LAST12
     AMP P2, $a4:5, $azeros, $azeros, st64pace $a4:5, $m2:3+=, $m4, 0
     AMP P3, $a6:7, $azeros, $azeros, st64pace $a6:7, $m2:3+=, $m4, 0
     MAIN st64pace $a4:5, $m2:3+=, $m4, 0
@@ -267,12 +426,12 @@
     MAIN exitz $mzero
     .endm
 
-    .macro PANEL group, zero, next
+    .macro PANEL group, zero, next, odd=0
     .if FEW
     MAIN brz $m1, .Lidle
     .endif
-    HEAD \group, \zero
-    TAIL \zero, \next
+    HEAD \group, \zero, \odd
+    TAIL \zero, \next, \odd
     .endm
 
 // Strides of a worker with `rows` rows, at most 3; the step between two rows it walks is 1, or -3
@@ -292,6 +451,94 @@
     .else
     MAIN setzi $m8, 1
     .endif
+    .endif
+    .endm
+
+// HALF_LEFT: what a worker with `rows` rows loads into its registers: $m4, $m5, $m8, $m9, what goes
+// back to the first panel, $m0, $m7 (SMALL: both), and the left step from row 0 to 1 of the first
+// launch. first, second: whether it has a row 1, a row 2.
+    .macro FIELDS one, two, three
+    .long ((\one) & 0x3FF) | ((\two) & 0x3FF) << 10 | ((\three) & 0x3FF) << 20
+    .endm
+
+    .macro RECORD rows, first, second
+    .set ROW, -ACROSS
+    .set OUT_BACK, 1 - 4 * (\rows)
+    .set OUT_FORE, 4 * (ROWS - (\rows)) + 1
+    .set LEFT_FORE, 2 * (ROWS - (\rows)) + 1
+    .if SMALL
+    .set OUT01, 1
+    .set LEFT01, -ACROSS
+    .set ODD01, 1
+    .if (\first) == 0
+    .set OUT01, -3
+    .set LEFT01, -ACROSS - 2
+    .set ODD01, -1
+    .endif
+    .set OUT12, 1
+    .set LEFT12, -ACROSS
+    .set ODD12, 1
+    .if (\second) == 0
+    .set OUT12, -3
+    .set LEFT12, -ACROSS - 2
+    .set ODD12, -1
+    .endif
+    FIELDS ACROSS, OUT12, OUT01
+    FIELDS LEFT12, OUT_BACK, OUT_FORE
+    FIELDS LEFT01, OUT12, 0
+    FIELDS LEFT_FORE, OUT01, 0
+    .else
+    FIELDS ACROSS, -ACROSS, OUT_BACK
+    .long (\rows) - 3
+    .if NEAR == 0
+    .set OUT_FORE, 0
+    .endif
+    FIELDS LEFT_FORE, OUT_FORE, -ACROSS
+    FIELDS -1, 0, 0
+    .set LEFT01, -ACROSS
+    .set ODD01, 1
+    .endif
+    // After the last word the left pointer is one word behind it.
+    .set LAST_ROW, 16 * ((\rows) - 1)
+    .if ODD
+    .long LAST_ROW + 16 + PANEL_BYTES * (PANELS - 1)
+    .else
+    .long LAST_ROW + 16 + PANEL_BYTES * (PANELS - 1) + 16 * ROWS
+    .endif
+    .if SMALL
+    FIELDS ODD12, OUT_BACK, OUT_FORE
+    FIELDS ODD01, OUT12, -1
+    .endif
+    .if HALF_LAST & (PANELS == 1)
+    .long -1, ODD01
+    .else
+    .long ACROSS, LEFT01
+    .endif
+    .endm
+
+    .macro HALF_STRIDES
+    .if (REST > 0) & (FEW == 0)
+    MAIN cmpult $m7, $m0, REST
+    MAIN mul $m7, $m7, -RECORD_BYTES
+    MAIN setzi $m10, .Lshort_record
+    MAIN add $m10, $m10, $m7
+    .else
+    MAIN setzi $m10, .Lrecord
+    .endif
+    MAIN ld32step $m4, $mzero, $m10+=, 1
+    MAIN ld32step $m5, $mzero, $m10+=, 1
+    MAIN ld32step $m8, $mzero, $m10+=, 1
+    MAIN ld32step $m9, $mzero, $m10+=, 1
+    .if SMALL
+    MAIN ld32step $m11, $mzero, $m10+=, 1
+    MAIN ld32step $m0, $mzero, $m10+=, 1
+    MAIN ld32step $m7, $mzero, $m10+=, 1
+    .else
+    MAIN ld32step $m0, $mzero, $m10+=, 1
+    .endif
+    .if ACCUMULATE == 0
+    MAIN ld32 $m3, $m10, $mzero, 0
+    MAIN ld32 $m10, $m10, $mzero, 1
     .endif
     .endm
 
@@ -331,13 +578,20 @@
     .endif
     MAIN ld32 $m2, $mvertex_base, $mzero, 0
     MAIN ld32 $m3, $mvertex_base, $mzero, 1
-    MAIN add $m2, $m2, $m7
     MAIN add $m6, $m3, $m7
+    .if HALF_LEFT
+    MAIN shr $m8, $m7, 1
+    MAIN add $m2, $m2, $m8
+    .else
+    MAIN add $m2, $m2, $m7
+    .endif
     .if ACCUMULATE
     MAIN add $m3, $m3, $m7
     .endif
 
-    .if FEW
+    .if HALF_LEFT
+    HALF_STRIDES
+    .elseif FEW
     SMALL_STRIDES 1
     .elseif SMALL & (REST == 0)
     SMALL_STRIDES QUOTIENT
@@ -386,34 +640,75 @@
     .endif
 
     // Bundles 0 ... 5 of the first launch have nothing to store.
+    .set START_ODD, HALF_LAST & (PANELS == 1)
     .if ACCUMULATE
+    .macro PAIR strides, phase, out, x, select
+    AMP \phase, \out, \x, $a2:3, ld2x64pace $a0:1, $a2:3, $m2:3+=, \strides, \select
+    .endm
+
+    .macro PAIR_ACROSS out
+    .if HALF_LEFT == 0
+    PAIR $m4, P0, \out, $a0:1, 0
+    .elseif START_ODD == 0
+    PAIR $m4, P0, \out, $a0:1, 1
+    .elseif SMALL
+    PAIR $m7, P0, \out, $a0:1, 3
+    .else
+    PAIR $m9, P0, \out, $a0:1, 1
+    .endif
+    .endm
+
     MAIN ld64step $a2:3, $mzero, $m3+=, 1
     AMP P0, $a4:5, $azeros, $a2:3, ld64step $a2:3, $mzero, $m3+=, 1
     AMP P1, $a6:7, $azeros, $a2:3, ld64step $a2:3, $mzero, $m3+=, 1
-    AMP P2, $a4:5, $azeros, $a2:3, ld2x64pace $a0:1, $a2:3, $m2:3+=, $m4, 4 * STEP01
-    AMP P3, $a6:7, $azeros, $a2:3, ld64step $a2:3, $mzero, $m3+=, 1
-    AMP P0, $a4:5, $a0:1, $a2:3, ld2x64pace $a0:1, $a2:3, $m2:3+=, $m4, 0
-    AMP P1, $a6:7, $a0:1, $a2:3, ld2x64pace $a0:1, $a2:3, $m2:3+=, $m4, 0
-    AMP P2, $a4:5, $a0:1, $a2:3, ld2x64pace $a0:1, $a2:3, $m2:3+=, $m4, STEP01 + 4 * STEP12
-    AMP P3, $a6:7, $a0:1, $a2:3, ld2x64pace $a0:1, $a2:3, $m2:3+=, $m4, 0
-    AMP P0, $a4:5, $a0:1, $a2:3, ld2x64pace $a0:1, $a2:3, $m2:3+=, $m4, 0
-    AMP P1, $a6:7, $a0:1, $a2:3, ld2x64pace $a0:1, $a2:3, $m2:3+=, $m4, 0
-    MAIN tapack $m2:3, $m2, $m3, $m6
-    TAIL 0, START_NEXT
+    .if HALF_LEFT & SMALL
+    PAIR $m4, P2, $a4:5, $azeros, 4 * 3
     .else
-    MAIN ld64step $a0:1, $mzero, $m2+=, 1
-    AMP P0, $a4:5, $a0:1, $azeros, ld64step $a0:1, $mzero, $m2+=, 1
-    AMP P1, $a6:7, $a0:1, $azeros, ld64step $a0:1, $mzero, $m2+=, 1
-    .if SMALL
-    AMP P2, $a4:5, $a0:1, $azeros, ld64step $a0:1, $mzero, $m2+=, $m8
-    .else
-    AMP P2, $a4:5, $a0:1, $azeros, ld64step $a0:1, $mzero, $m2+=, 1
+    PAIR $m4, P2, $a4:5, $azeros, 4 * STEP01
     .endif
-    AMP P3, $a6:7, $a0:1, $azeros, ld64step $a0:1, $mzero, $m2+=, 1
-    AMP P0, $a4:5, $a0:1, $azeros, ld64step $a0:1, $mzero, $m2+=, 1
-    AMP P1, $a6:7, $a0:1, $azeros, ld64step $a0:1, $mzero, $m2+=, 1
+    AMP P3, $a6:7, $azeros, $a2:3, ld64step $a2:3, $mzero, $m3+=, 1
+    PAIR_ACROSS $a4:5
+    PAIR $m4, P1, $a6:7, $a0:1, 0
+    .if HALF_LEFT == 0
+    PAIR $m4, P2, $a4:5, $a0:1, STEP01 + 4 * STEP12
+    .elseif SMALL & START_ODD
+    PAIR $m7, P2, $a4:5, $a0:1, 1 + 4 * 2
+    .elseif SMALL
+    PAIR $m8, P2, $a4:5, $a0:1, 1 + 4 * 2
+    .else
+    PAIR $m4, P2, $a4:5, $a0:1, 2 * (1 - START_ODD)
+    .endif
+    PAIR $m4, P3, $a6:7, $a0:1, 0
+    PAIR_ACROSS $a4:5
+    PAIR $m4, P1, $a6:7, $a0:1, 0
+    MAIN tapack $m2:3, $m2, $m3, $m6
+    TAIL 0, START_NEXT, START_ODD
+    .else
+    .macro LEFT phase, out, step
+    AMP \phase, \out, $a0:1, $azeros, ld64step $a0:1, $mzero, $m2+=, \step
+    .endm
+
+    MAIN ld64step $a0:1, $mzero, $m2+=, 1
+    .if HALF_LEFT
+    LEFT P0, $a4:5, $m3
+    LEFT P1, $a6:7, 1
+    LEFT P2, $a4:5, $m10
+    LEFT P3, $a6:7, 1
+    LEFT P0, $a4:5, $m3
+    .else
+    LEFT P0, $a4:5, 1
+    LEFT P1, $a6:7, 1
+    .if SMALL
+    LEFT P2, $a4:5, $m8
+    .else
+    LEFT P2, $a4:5, 1
+    .endif
+    LEFT P3, $a6:7, 1
+    LEFT P0, $a4:5, 1
+    .endif
+    LEFT P1, $a6:7, 1
     MAIN tapack $m2:3, $m2, $m6, $m6
-    TAIL 1, START_NEXT
+    TAIL 1, START_NEXT, START_ODD
     .endif
 
     // The other launches. A panel that begins a group starts from zero unless ACCUMULATE.
@@ -426,26 +721,41 @@
 .Lfirst:
     PANEL 1, 1-ACCUMULATE, 0
 .Llast:
-    PANEL 0, 0, 1
+    PANEL 0, 0, 1, HALF_LAST
     .endif
 .Lfinal:
-    PANEL 0, 0, 2
+    PANEL 0, 0, 2, HALF_LAST
     .elseif GROUPS > 1
     .if GROUPS > 2
 .Lmiddle:
-    PANEL 1, 1-ACCUMULATE, 1
+    PANEL 1, 1-ACCUMULATE, 1, HALF_LAST
     .endif
 .Lfinal:
-    PANEL 1, 1-ACCUMULATE, 2
+    PANEL 1, 1-ACCUMULATE, 2, HALF_LAST
     .endif
     .if FEW
 .Lidle:
     MAIN exitz $mzero
     .endif
 
+    .if HALF_LEFT
+    .align 4
+.Lrecord:
+    .if FEW
+    RECORD 1, 0, 0
+    .elseif REST
+    RECORD QUOTIENT+1, QUOTIENT>0, QUOTIENT>1
+.Lshort_record:
+    RECORD QUOTIENT, QUOTIENT>1, QUOTIENT>2
+    .else
+    RECORD QUOTIENT, QUOTIENT>1, QUOTIENT>2
+    .endif
+    .endif
+
 // ---- supervisor
 
-// Loads 64 bits x 64: column c of the block goes to the unit whose results leave as column c.
+// Loads 64 bits x 64, or the first or second half of each column's: column c of the block goes to
+// the unit whose results leave as column c.
     .macro COEFFICIENTS
     .irp slot, 0, 32, 8, 40, 16, 48, 24, 56
     .if WIDE
@@ -466,8 +776,31 @@
     .endr
     .endm
 
-    .macro LAUNCH entry
+    .macro HALF_COEFFICIENTS second
+    .irp slot, 0, 32, 8, 40, 16, 48, 24, 56
+    .if WIDE
+    ld128putcs \slot + \second
+    ld128putcs \slot + \second + 4
+    .else
+    ld64putcs \slot + \second
+    ld64putcs \slot + \second + 1
+    ld64putcs \slot + \second + 4
+    ld64putcs \slot + \second + 5
+    .endif
+    .endr
+    .endm
+
+// last: of its group
+    .macro LAUNCH entry, last
+    .if HALF_RIGHT == 0
     COEFFICIENTS
+    .elseif ODD & (\last)
+    put $CR, $m2 // zeros the coefficients
+    HALF_COEFFICIENTS 0
+    .else
+    HALF_COEFFICIENTS 0
+    HALF_COEFFICIENTS 2
+    .endif
     runall \entry, $m0, 0
     .endm
 
@@ -505,8 +838,12 @@ kernel:
     setzi $m7, PANELS * GROUPS - 3
     .endif
     .endif
-    st32 $m3, $m0, $mzero, 0
+    .set ONLY, PANELS == 1 // every panel is the last of its group
     st32 $m2, $m0, $mzero, 1
+    .if HALF_RIGHT & ODD
+    setzi $m2, 4 // of $CR: ZCWEI
+    .endif
+    st32 $m3, $m0, $mzero, 0
     .if FP8
     put $FP_INFMT, $m6
     .endif
@@ -514,30 +851,30 @@ kernel:
     .if (PANELS > 1) & (GROUPS > 1)
 .Lgroup:
     JOIN
-    LAUNCH $m1
+    LAUNCH $m1, 0
     setzi $m1, .Lfirst
     movz $m9, $m5, $m4
     .if PANELS > 2
     setzi $m7, PANELS - 3
 .Lpanel:
     JOIN
-    LAUNCH $m8
+    LAUNCH $m8, 0
     brnzdec $m7, .Lpanel
     .endif
     JOIN
-    LAUNCH $m9
+    LAUNCH $m9, 1
     brnzdec $m5, .Lgroup
     .else
-    LAUNCH $m1
+    LAUNCH $m1, ONLY
     .if PANELS * GROUPS > 2
 .Lpanel:
     JOIN
-    LAUNCH $m8
+    LAUNCH $m8, ONLY
     brnzdec $m7, .Lpanel
     .endif
     .if PANELS * GROUPS > 1
     JOIN
-    LAUNCH $m9
+    LAUNCH $m9, 1
     .endif
     .endif
     JOIN

@@ -13,7 +13,9 @@ enum {
     ROW_BYTES = 32,    /* one row of a panel, in every precision */
     BLOCK_BYTES = 512, /* coefficients of one launch */
     ALIGNMENT = 32,
-    ROWS_MOST = 6143, /* 32 bytes a row of one worker in a 16-bit constant */
+    HALF = 16,                 /* bytes of a row in a half panel */
+    ROWS_MOST = 6143,          /* 32 bytes a row of one worker in a 16-bit constant */
+    HALF_LEFT_ROWS_MOST = 256, /* a packed stride from one half panel to the next */
     OUTPUT = 0,
     LEFT = 1,
     RIGHT = 2,
@@ -23,6 +25,17 @@ static bool is_f8(const KernelGemm *gemm) {
     return gemm->precision == PRECISION_F8F143;
 }
 
+static uint64_t left_bytes(const KernelGemm *gemm) {
+    uint64_t whole = (uint64_t)ROW_BYTES * gemm->panels;
+    return gemm->rows * (whole - (gemm->half_left && gemm->odd ? HALF : 0));
+}
+
+/* Of one column group. */
+static uint64_t right_bytes(const KernelGemm *gemm) {
+    uint64_t whole = (uint64_t)BLOCK_BYTES * gemm->panels;
+    return whole - (gemm->half_right && gemm->odd ? BLOCK_BYTES / 2 : 0);
+}
+
 /* ---- limits */
 
 static Status too_large(Diag *diag, const char *operand, uint64_t bytes, uint32_t limit) {
@@ -30,6 +43,22 @@ static Status too_large(Diag *diag, const char *operand, uint64_t bytes, uint32_
                       "the GEMM kernel's %s operand takes %" PRIu64
                       " bytes; memory for it has %" PRIu32,
                       operand, bytes, limit);
+}
+
+static Status check_halves(const KernelGemm *gemm, Diag *diag) {
+    bool halves = gemm->half_left || gemm->half_right;
+    if ((halves && !is_f8(gemm)) || (gemm->odd && !halves))
+        return diag_error(diag, ERR_KERNEL_SHAPE, DIAG_NOWHERE,
+                          "a GEMM kernel of %s; half panels are of F143, and half an inner panel "
+                          "less needs an operand in half panels",
+                          is_f8(gemm) ? "whole panels with half a panel less"
+                                      : "F16 operands in half panels");
+    if (gemm->half_left && gemm->rows > HALF_LEFT_ROWS_MOST)
+        return diag_error(diag, ERR_KERNEL_SHAPE, DIAG_NOWHERE,
+                          "a GEMM kernel of %" PRIu32
+                          " rows with its left operand in half panels; at most %d are possible",
+                          gemm->rows, HALF_LEFT_ROWS_MOST);
+    return STATUS_OK;
 }
 
 static Status gemm_check(const KernelSpec *spec, Diag *diag) {
@@ -52,16 +81,15 @@ static Status gemm_check(const KernelSpec *spec, Diag *diag) {
                           ROWS_MOST);
     uint32_t interleaved = CHIP_TILE_MEM_END - CHIP_REGION1_BASE;
     uint64_t output = (uint64_t)ROW_BYTES * gemm->rows * gemm->groups;
-    uint64_t left = (uint64_t)ROW_BYTES * gemm->rows * gemm->panels;
-    uint64_t blocks = (uint64_t)gemm->panels * gemm->groups;
+    uint64_t left = left_bytes(gemm), group = right_bytes(gemm), right = group * gemm->groups;
     uint32_t right_limit = gemm->wide_weights ? interleaved : CHIP_TILE_MEM_SIZE;
     if (output > interleaved)
         return too_large(diag, "output", output, interleaved);
     if (left > CHIP_TILE_MEM_SIZE)
         return too_large(diag, "left", left, CHIP_TILE_MEM_SIZE);
-    if (blocks > right_limit / BLOCK_BYTES)
-        return too_large(diag, "right", blocks * BLOCK_BYTES, right_limit);
-    return STATUS_OK;
+    if (group > right_limit || right > right_limit)
+        return too_large(diag, "right", right, right_limit);
+    return check_halves(gemm, diag);
 }
 
 /* ---- operands */
@@ -77,14 +105,14 @@ static void gemm_interface(const KernelSpec *spec, KernelInterface *result) {
                                                .written = true,
                                                .apart = 1u << LEFT};
     result->operands[LEFT] = (KernelOperand){.name = "left",
-                                             .bytes = ROW_BYTES * gemm->rows * gemm->panels,
+                                             .bytes = (uint32_t)left_bytes(gemm),
                                              .alignment = ALIGNMENT,
                                              .memory_class = MEMORY_STANDARD,
                                              .read = true,
                                              .apart = 1u << OUTPUT};
     result->operands[RIGHT] =
         (KernelOperand){.name = "right",
-                        .bytes = BLOCK_BYTES * gemm->panels * gemm->groups,
+                        .bytes = (uint32_t)right_bytes(gemm) * gemm->groups,
                         .alignment = ALIGNMENT,
                         .memory_class = gemm->wide_weights ? MEMORY_INTERLEAVED : MEMORY_STANDARD,
                         .read = true};
@@ -98,7 +126,8 @@ static void gemm_interface(const KernelSpec *spec, KernelInterface *result) {
 
 typedef struct Geometry {
     uint32_t rows, panels, groups;
-    bool f8, accumulate;
+    bool f8, accumulate, half_left;
+    bool half_block;         /* the last block of a group is half a one */
     uint32_t quotient, rest; /* rows of a worker: quotient, one more for `rest` of them */
     bool few, small, near, huge, repack; /* as in gemm.S */
 } Geometry;
@@ -108,7 +137,9 @@ static Geometry geometry_of(const KernelGemm *gemm) {
                   .panels = gemm->panels,
                   .groups = gemm->groups,
                   .f8 = is_f8(gemm),
-                  .accumulate = gemm->accumulate};
+                  .accumulate = gemm->accumulate,
+                  .half_left = gemm->half_left,
+                  .half_block = gemm->half_right && gemm->odd};
     s.quotient = s.rows / CHIP_WORKERS;
     s.rest = s.rows % CHIP_WORKERS;
     s.few = s.rows < CHIP_WORKERS;
@@ -124,6 +155,7 @@ static uint64_t add_bytes(uint64_t bytes, bool negative) {
     return bytes <= (negative ? 32768u : 32767u) ? 1 : 2;
 }
 
+/* Of a pointer to the output, or to a left operand of whole panels. */
 static uint64_t onward(const Geometry *s) {
     if (s->huge)
         return 1;
@@ -142,11 +174,13 @@ static uint64_t tail(const Geometry *s, bool zero, int next) {
     uint64_t bundles = s->small ? 0 : 1 + 4 * (most - 3);
     bundles += 6 + 1;
     if (next == 0)
-        return bundles + (s->huge && !zero) + onward(s);
+        return bundles + (s->huge && !zero) + (s->half_left ? 0 : onward(s));
     if (next == 2)
         return bundles + 6;
     if (s->accumulate)
         bundles += onward(s);
+    if (s->half_left)
+        return bundles + 1;
     if (s->panels > 1)
         bundles += add_bytes((uint64_t)ROW_BYTES * s->rows * (s->panels - 1), true);
     return bundles + s->huge;
@@ -157,6 +191,8 @@ static uint64_t panel(const Geometry *s, bool group, bool zero, int next) {
 }
 
 static uint64_t start_strides(const Geometry *s) {
+    if (s->half_left)
+        return 1 + (!s->few && s->rest ? 4u : 1u) + (s->small ? 7 : 5) + (s->accumulate ? 0 : 2);
     if (s->small)
         return (s->accumulate ? 4u : 5u) + (!s->few && s->rest ? 3 : 0);
     if (s->huge)
@@ -187,14 +223,17 @@ static uint64_t all_bundles(const Geometry *s) {
     return sum + panel(s, false, false, 2);
 }
 
-/* Supervisor cycles from the first instruction to the first coefficient load. */
+/* Supervisor cycles from the first instruction to the first coefficient load, or what precedes it
+ * in a launch. */
 static uint64_t prologue(const Geometry *s) {
     bool loops = s->panels > 1 && s->groups > 1;
     uint64_t launches = (uint64_t)s->panels * s->groups;
     uint64_t constants = loops ? 3u + (s->panels > 2) : launches > 2 ? 3 : launches > 1 ? 1 : 0;
     uint64_t store = (s->f8 ? 6 : 4) + constants; /* needs the sum of the first instruction */
     store = MAX_OF(store, (uint64_t)CHIP_SUP_RESULT_LATENCY);
-    return store + 2 + s->f8 + (loops ? CHIP_SYNC_PASSED : 0);
+    if (s->half_block && s->panels == 1) /* the first launch waits for the constant for $CR */
+        return store + 1 + CHIP_SUP_RESULT_LATENCY;
+    return store + 2 + s->f8 + s->half_block + (loops ? CHIP_SYNC_PASSED : 0);
 }
 
 /* Taken branches of the supervisor's loops. */
@@ -213,60 +252,93 @@ static unsigned last_start(unsigned slot, unsigned longest) {
     return slot < longest ? CHIP_WORKERS - 1 : longest - 1 + CHIP_WORKERS - slot;
 }
 
-/* Sum of last_start over all launches. From one launch to the next pass `period` cycles, that sum
- * and a multiple of 6: so the slots repeat soon. */
-static uint64_t all_starts(unsigned slot, unsigned longest, uint64_t period, uint64_t launches) {
-    uint64_t sum = 0, sum_at[CHIP_WORKERS], done_at[CHIP_WORKERS];
+/* `launches` launches, each `period` cycles and a multiple of 6 after the one before: sum of
+ * last_start, and the slot at the last one's start. The slots repeat soon. */
+typedef struct Starts {
+    unsigned slot;
+    uint64_t sum;
+} Starts;
+
+static Starts start_launches(Starts now, unsigned longest, uint64_t period, uint64_t launches) {
+    uint64_t sum_at[CHIP_WORKERS], done_at[CHIP_WORKERS];
     bool seen[CHIP_WORKERS] = {false};
     for (uint64_t done = 0; done < launches; done++) {
-        if (seen[slot]) {
-            uint64_t length = done - done_at[slot], rounds = (launches - done) / length;
-            sum += rounds * (sum - sum_at[slot]);
+        if (seen[now.slot]) {
+            uint64_t length = done - done_at[now.slot], rounds = (launches - done) / length;
+            now.sum += rounds * (now.sum - sum_at[now.slot]);
             done += rounds * length;
             memset(seen, 0, sizeof seen);
             if (done == launches)
                 break;
         }
-        seen[slot] = true;
-        sum_at[slot] = sum;
-        done_at[slot] = done;
-        unsigned wait = last_start(slot, longest);
-        sum += wait;
-        slot = (unsigned)((slot + wait + period) % CHIP_WORKERS);
+        seen[now.slot] = true;
+        sum_at[now.slot] = now.sum;
+        done_at[now.slot] = done;
+        now.slot = (unsigned)((now.slot + period) % CHIP_WORKERS);
+        unsigned wait = last_start(now.slot, longest);
+        now.sum += wait;
+        now.slot = (now.slot + wait) % CHIP_WORKERS;
     }
-    return sum;
+    return now;
+}
+
+/* Cycles of loading a block: the last of a group, or another one. */
+static uint64_t load_cycles(const KernelGemm *gemm, bool last) {
+    uint64_t loads = gemm->wide_weights ? 32 : 64;
+    return last && gemm->half_right && gemm->odd ? 1 + loads / 2 : loads;
+}
+
+/* From the last exit of a launch to the first cycle of the next one's workers. */
+static uint64_t between_launches(const KernelGemm *gemm, bool last) {
+    return CHIP_EXIT_TO_RESUME + load_cycles(gemm, last) + CHIP_RUNALL_LATENCY;
 }
 
 /* A launch: loads, runall, workers, join. The supervisor's loop runs in slots of workers that end
  * early; where all end together a taken branch delays the join by 4 cycles. */
 static uint64_t gemm_cycles(const KernelSpec *spec, unsigned start) {
-    Geometry s = geometry_of(&spec->gemm);
-    uint64_t launches = (uint64_t)s.panels * s.groups;
-    uint64_t loads = spec->gemm.wide_weights ? 32 : 64;
+    const KernelGemm *gemm = &spec->gemm;
+    Geometry s = geometry_of(gemm);
+    uint64_t launches = (uint64_t)s.panels * s.groups, panels = s.panels;
     unsigned longest = s.few || !s.small ? s.rest : 0;
     if (longest == 0)
         longest = CHIP_WORKERS;
-    uint64_t first = CHIP_SUP_TAKEN_BRANCH + prologue(&s) + loads + CHIP_RUNALL_LATENCY;
-    uint64_t between = CHIP_EXIT_TO_RESUME + loads + CHIP_RUNALL_LATENCY;
+    uint64_t first =
+        CHIP_SUP_TAKEN_BRANCH + prologue(&s) + load_cycles(gemm, panels == 1) + CHIP_RUNALL_LATENCY;
+    uint64_t inner = between_launches(gemm, false), last = between_launches(gemm, true);
     uint64_t exposed = 0;
     if (longest == CHIP_WORKERS) {
         /* From the last exit: free slot 1, branch 8, sync 1; else the join takes 6. */
         uint64_t delay = 1 + CHIP_SUP_TAKEN_BRANCH + CHIP_SYNC_PASSED - CHIP_EXIT_TO_RESUME;
         exposed = back_branches(&s) * delay;
     }
-    unsigned slot = (unsigned)((start + first) % CHIP_WORKERS);
-    return first + all_starts(slot, longest, between, launches) + (launches - 1) * between +
-           CHIP_WORKER_BUNDLE * (all_bundles(&s) - launches) + exposed + CHIP_EXIT_TO_RESUME +
-           CHIP_SUP_TAKEN_BRANCH;
+    Starts starts = {.slot = (unsigned)((start + first) % CHIP_WORKERS)};
+    starts = start_launches(starts, longest, 0, 1);
+    if (inner == last || panels == 1) {
+        starts = start_launches(starts, longest, last, launches - 1);
+    } else {
+        starts = start_launches(starts, longest, inner, panels - 2);
+        starts = start_launches(starts, longest, last, 1);
+        for (uint32_t group = 1; group < s.groups; group++) {
+            starts = start_launches(starts, longest, inner, panels - 1);
+            starts = start_launches(starts, longest, last, 1);
+        }
+    }
+    uint64_t between = (launches - s.groups) * inner + (s.groups - 1) * last;
+    if (panels > 1)
+        between += last - inner;
+    return first + starts.sum + between + CHIP_WORKER_BUNDLE * (all_bundles(&s) - launches) +
+           exposed + CHIP_EXIT_TO_RESUME + CHIP_SUP_TAKEN_BRANCH;
 }
 
 /* ---- source */
 
 static void gemm_name(const KernelSpec *spec, char text[KERNEL_NAME_SIZE]) {
     const KernelGemm *gemm = &spec->gemm;
-    snprintf(text, KERNEL_NAME_SIZE, "gemm_%s_%s_%s_%" PRIu32 "x%" PRIu32 "x%" PRIu32,
+    static const char *const halves[] = {"", "_hl", "_hr", "_hlr"};
+    snprintf(text, KERNEL_NAME_SIZE, "gemm_%s_%s_%s_%" PRIu32 "x%" PRIu32 "x%" PRIu32 "%s%s",
              is_f8(gemm) ? "f8" : "f16", gemm->accumulate ? "add" : "init",
-             gemm->wide_weights ? "wide" : "narrow", gemm->rows, gemm->panels, gemm->groups);
+             gemm->wide_weights ? "wide" : "narrow", gemm->rows, gemm->panels, gemm->groups,
+             halves[gemm->half_left + 2 * gemm->half_right], gemm->odd ? "_odd" : "");
 }
 
 static void gemm_defines(const KernelSpec *spec, KernelSource *source) {
@@ -277,6 +349,9 @@ static void gemm_defines(const KernelSpec *spec, KernelSource *source) {
     source_define(source, "FP8", is_f8(gemm));
     source_define(source, "ACCUMULATE", gemm->accumulate);
     source_define(source, "WIDE", gemm->wide_weights);
+    source_define(source, "HALF_LEFT", gemm->half_left);
+    source_define(source, "HALF_RIGHT", gemm->half_right);
+    source_define(source, "ODD", gemm->odd);
     source_define(source, "TAMP_F16V4_E4_P0", CHIP_TAMP_F16V4_E4_P0);
     source_define(source, "TAMP_F16V4_E4_P1", CHIP_TAMP_F16V4_E4_P0 + 1);
     source_define(source, "TAMP_F16V4_E4_P2", CHIP_TAMP_F16V4_E4_P0 + 2);
@@ -286,11 +361,37 @@ static void gemm_defines(const KernelSpec *spec, KernelSource *source) {
 
 /* ---- reference */
 
+/* Column by column the words of a block: of two half ones, or of one and zeros. */
+static void reference_block(const KernelGemm *gemm, const uint8_t *block, bool odd,
+                            uint64_t words[4 * AMP_CHANNELS]) {
+    if (!gemm->half_right) {
+        memcpy(words, block, BLOCK_BYTES);
+        return;
+    }
+    memset(words, 0, BLOCK_BYTES);
+    for (size_t column = 0; column < AMP_CHANNELS; column++)
+        for (size_t half = 0; half < (odd ? 1 : 2); half++)
+            memcpy(words + 4 * column + 2 * half, block + half * (BLOCK_BYTES / 2) + HALF * column,
+                   HALF);
+}
+
+static void reference_rows(const KernelGemm *gemm, const AmpRows *rows, const AmpWeights *weights) {
+    if (is_f8(gemm))
+        amp_rows_f8(rows, weights);
+    else
+        amp_rows_f16(rows, weights);
+}
+
 static void reference_panel(const KernelGemm *gemm, const uint8_t *left, const uint8_t *block,
-                            F16 *output, bool zero, int scale) {
+                            F16 *output, bool zero, bool odd, int scale) {
+    enum { CHUNK = 64 };
     uint64_t words[4 * AMP_CHANNELS];
-    memcpy(words, block, sizeof words);
+    reference_block(gemm, block, odd, words);
     AmpWeights weights;
+    if (is_f8(gemm))
+        amp_prepare_f8(&weights, words, F8_F143, F8_F143, scale);
+    else
+        amp_prepare_f16(&weights, words);
     AmpRows rows = {.x = left,
                     .partial = zero ? NULL : output,
                     .out = output,
@@ -299,12 +400,23 @@ static void reference_panel(const KernelGemm *gemm, const uint8_t *left, const u
                     .out_stride = ROW_BYTES,
                     .rows = gemm->rows,
                     .overflow = F16_OVERFLOW_SATURATE};
-    if (is_f8(gemm)) {
-        amp_prepare_f8(&weights, words, F8_F143, F8_F143, scale);
-        amp_rows_f8(&rows, &weights);
-    } else {
-        amp_prepare_f16(&weights, words);
-        amp_rows_f16(&rows, &weights);
+    if (!gemm->half_left) {
+        reference_rows(gemm, &rows, &weights);
+        return;
+    }
+    for (uint32_t row = 0; row < gemm->rows; row += CHUNK) {
+        uint8_t whole[CHUNK * ROW_BYTES];
+        uint32_t count = MIN_OF((uint32_t)CHUNK, gemm->rows - row);
+        for (size_t i = 0; i < count; i++)
+            for (size_t half = 0; half < 2; half++)
+                memcpy(whole + ROW_BYTES * i + HALF * half,
+                       left + HALF * (row + i + (odd ? 0 : half * gemm->rows)), HALF);
+        AmpRows chunk = rows;
+        chunk.x = whole;
+        chunk.rows = count;
+        chunk.out = output + (size_t)(ROW_BYTES / sizeof(F16)) * row;
+        chunk.partial = zero ? NULL : chunk.out;
+        reference_rows(gemm, &chunk, &weights);
     }
 }
 
@@ -313,14 +425,15 @@ static void gemm_reference(const KernelSpec *spec, void *const operands[],
     const KernelGemm *gemm = &spec->gemm;
     size_t panel_bytes = (size_t)ROW_BYTES * gemm->rows;
     int scale = is_f8(gemm) ? scalars[0] : 0;
-    const uint8_t *left = operands[LEFT], *block = operands[RIGHT];
+    const uint8_t *left = operands[LEFT], *right = operands[RIGHT];
     uint8_t *output = operands[OUTPUT];
     for (uint32_t group = 0; group < gemm->groups; group++)
         for (uint32_t panel = 0; panel < gemm->panels; panel++) {
             bool zero = panel == 0 && !gemm->accumulate;
-            void *rows = output + group * panel_bytes;
-            reference_panel(gemm, left + panel * panel_bytes, block, rows, zero, scale);
-            block += BLOCK_BYTES;
+            bool odd = gemm->odd && panel == gemm->panels - 1;
+            reference_panel(gemm, left + panel * panel_bytes,
+                            right + group * right_bytes(gemm) + (size_t)BLOCK_BYTES * panel,
+                            (F16 *)(output + group * panel_bytes), zero, odd, scale);
         }
 }
 
@@ -328,7 +441,8 @@ static bool gemm_equal(const KernelSpec *a, const KernelSpec *b) {
     const KernelGemm *x = &a->gemm, *y = &b->gemm;
     return x->precision == y->precision && x->accumulate == y->accumulate &&
            x->wide_weights == y->wide_weights && x->rows == y->rows && x->panels == y->panels &&
-           x->groups == y->groups;
+           x->groups == y->groups && x->half_left == y->half_left &&
+           x->half_right == y->half_right && x->odd == y->odd;
 }
 
 const FamilyInfo family_gemm = {

@@ -44,6 +44,14 @@ typedef enum KernelFamily {
  *   left     Left: km-column panels of `rows`         32 * rows * panels
  *   right    Right: groups outer, panels inner        512 * panels * groups
  *
+ * F143 operands may be in half-panel order each (order.h, `half`), of 16 values of the inner
+ * dimension: then two of their panels make one of the product. Where the inner dimension is an odd
+ * number of half panels (`odd`: 32 * panels - 16) those operands lack the last one, and an operand
+ * in whole panels holds zeros there, as padding does anyway. The result is the same bit by bit.
+ *
+ *   left     half-panel Left: panels of `rows`        16 * rows * (2 * panels - odd)
+ *   right    half-panel Right: groups, then panels    256 * (2 * panels - odd) * groups
+ *
  * Scalar (F143 only): sum of the scale exponents of left and right, -32…31.
  * Numerics: per row and panel the F16 partial widens to F32, four AMP instructions follow in phase
  * order (num/amp.h), and the result rounds once to F16, nearest even, saturating. */
@@ -52,6 +60,8 @@ typedef struct KernelGemm {
     bool accumulate;               /* add to the output; else the first panel starts from zero */
     bool wide_weights;             /* right lies in interleaved memory: 32 loads a panel, not 64 */
     uint32_t rows, panels, groups; /* ≥ 1 each, rows ≤ 6143 */
+    bool half_left, half_right;    /* operands in half-panel order; half_left: rows ≤ 256 */
+    bool odd;                      /* half an operand panel less; wants one of them */
 } KernelGemm;
 
 /* Converts F16 to F143: code = round(value / 2^scale), nearest even, saturating at +-240;

@@ -291,16 +291,22 @@ static inline void rig_start(Rig *rig, const KernelSpec *spec, Random *random, R
     assert_true(rig_place(spec, random, call));
 }
 
-/* variant: 1 F16 in place of FP8, 2 accumulate, 4 wide weights. */
+/* variant: 1 F16 in place of FP8, 2 accumulate, 4 wide weights; FP8: 8 and 16 half panels of left
+ * and right, 32 half a panel less, if one of them is. */
+enum { RIG_GEMM_VARIANTS = 64 };
 static inline KernelSpec rig_gemm(uint32_t rows, uint32_t panels, uint32_t groups,
                                   unsigned variant) {
+    bool f8 = !(variant & 1);
     return (KernelSpec){.family = KERNEL_GEMM,
-                        .gemm = {.precision = variant & 1 ? PRECISION_F16 : PRECISION_F8F143,
+                        .gemm = {.precision = f8 ? PRECISION_F8F143 : PRECISION_F16,
                                  .accumulate = variant & 2,
                                  .wide_weights = variant & 4,
                                  .rows = rows,
                                  .panels = panels,
-                                 .groups = groups}};
+                                 .groups = groups,
+                                 .half_left = f8 && variant & 8,
+                                 .half_right = f8 && variant & 16,
+                                 .odd = f8 && variant & 32 && variant & 24}};
 }
 
 /* Where two operands may be the same bytes, makes them so. */

@@ -21,6 +21,9 @@ static void fixed_shapes(void **state) {
             KernelSpec spec = rig_gemm(rows[i], blocks[j].panels, blocks[j].groups, variant);
             rig_check_cycles(&spec, &random);
             variant = (variant + 3) % 8;
+            unsigned halves = (unsigned)(8 * (1 + (i + j) % 3) + 32 * ((i + j) / 3 % 2));
+            spec = rig_gemm(rows[i], blocks[j].panels, blocks[j].groups, halves | (variant & 6));
+            rig_check_cycles(&spec, &random);
         }
     static const struct {
         uint32_t rows, panels, groups;
@@ -38,11 +41,14 @@ static void random_shapes(void **state) {
     uint64_t seed = (uint64_t)time(NULL);
     print_message("seed %" PRIu64 "\n", seed);
     Random random = random_seed(seed);
-    for (int i = 0; i < (getenv("TW_TEST_ALL") ? 1000 : 20); i++) {
+    for (int i = 0; i < (getenv("TW_TEST_ALL") ? 1000 : 50); i++) {
         uint32_t rows = 1 + (uint32_t)random_below(&random, random_below(&random, 4) ? 60 : 400);
+        uint32_t panels = 1 + (uint32_t)random_below(&random, 8);
+        uint32_t groups = 1 + (uint32_t)random_below(&random, 8);
         KernelSpec spec =
-            rig_gemm(rows, 1 + (uint32_t)random_below(&random, 8),
-                     1 + (uint32_t)random_below(&random, 8), (unsigned)random_below(&random, 8));
+            rig_gemm(rows, panels, groups, (unsigned)random_below(&random, RIG_GEMM_VARIANTS));
+        if (spec.gemm.half_left && rows > 256)
+            spec.gemm.rows = 256;
         rig_check_cycles(&spec, &random);
     }
 }
