@@ -30,15 +30,21 @@ static void add(Case *c, Copy copy, int32_t start, bool paired) {
     assert_true(vec_push(&c->schedule.messages, m));
 }
 
+enum { TEXT = 512 };
+
+static void print_words(const uint32_t *words, size_t count, char text[TEXT]) {
+    text[0] = 0;
+    for (size_t k = 0; k < count; k++)
+        snprintf(text + strlen(text), TEXT - strlen(text), "%s%08x", k ? " " : "", words[k]);
+}
+
 static void assert_row(const XchgRows *rows, uint32_t tile, const char *expected) {
     for (size_t i = 0; i < rows->rows.count; i++) {
         const XchgRow *row = rows->rows.items + i;
         if (row->tile != tile)
             continue;
-        char text[512] = "";
-        for (uint32_t k = 0; k < row->word_count; k++)
-            snprintf(text + strlen(text), sizeof text - strlen(text), "%s%08x", k ? " " : "",
-                     rows->words.items[row->first_word + k]);
+        char text[TEXT];
+        print_words(rows->words.items + row->first_word, row->word_count, text);
         assert_string_equal(text, expected);
         return;
     }
@@ -134,6 +140,7 @@ static void test_full_duplex(void **state) {
     assert_row(&rows, 100,
                "64000082 40a00016 7b6a0001 70f000c2 76599000 70000001 f7ea02c1 19019400 75e00001 "
                "43a00000");
+    assert_row(&rows, 900, "64000104 62294000 64204640 40a0004a 43a00000");
     finish(&c, &rows);
 }
 
@@ -144,6 +151,7 @@ static void test_forwarding(void **state) {
     add(&c, (Copy){10, 0x60000, 64, {{20, 0x64000}}}, 166, false);
     XchgRows rows = encode(&c, 269);
     assert_row(&rows, 10, "64000000 61e98000 64004640 40a00064 7fec0001 43a00000");
+    assert_row(&rows, 20, "641fc140 640fc640 60399000 40a00044 43a00000");
     finish(&c, &rows);
 }
 
@@ -151,7 +159,7 @@ static void test_loopback(void **state) {
     (void)state;
     Case c = {0};
     add(&c, (Copy){0, 0x50000, 28, {{0, 0x64000}, {2, 0x64000}}}, 31, false);
-    XchgRows rows = encode(&c, 200);
+    XchgRows rows = encode(&c, 88);
     assert_row(&rows, 0, "64008000 6406c640 7aca0003 70999000 40a0001c 43a00000");
     finish(&c, &rows);
 }
@@ -183,10 +191,13 @@ static void test_paired(void **state) {
     XchgRows rows = encode(&c, 125);
     assert_row(&rows, 0, "40a0001e 7fe50005 43a00000");
     assert_row(&rows, 2, "64002000 61a40001 60098000 64022640 61a40000 40a00006 43a00000");
+    assert_row(&rows, 3, "61ac0001 60098000 61ec0000 40a00006 43a00000");
     finish(&c, &rows);
     Case far = {0};
     add(&far, (Copy){700, 0x50000, 256, {{100, 0x60000}, {101, 0x60000}}}, 0, true);
     rows = encode(&far, 261);
+    assert_row(&rows, 101, "6410a45f 61d40002 60098000 6410a640 61d40000 40a00006 43a00000");
+    assert_row(&rows, 100, "63ec0002 60098000 63ec0000 40a00006 43a00000");
     finish(&far, &rows);
 }
 
@@ -210,12 +221,33 @@ static void test_without_partner(void **state) {
     }
 }
 
+static void assert_words(RowProgram *program, const char *expected) {
+    RowWords words = {0};
+    int32_t event;
+    char text[TEXT];
+    assert_int_equal(row_encode(program, &words, &event), ROW_OK);
+    print_words(words.items, words.count, text);
+    assert_string_equal(text, expected);
+    vec_free(&words);
+    row_program_free(program);
+}
+
 static void test_longest(void **state) {
     (void)state;
     Case c = {0};
     add(&c, (Copy){32, 0xa0000, 4148, {{0, 0x60000}}}, 109, false);
-    XchgRows rows = encode(&c, 4323);
+    XchgRows rows = encode(&c, 4318);
+    assert_row(&rows, 32, "40a0006c 7ff40001 766fc001 43a00000");
+    assert_row(&rows, 0, "641c0400 61998000 67ffc640 40a00038 43a00000");
     finish(&c, &rows);
+    /* The same message as the SDK's rows say it, addresses in base registers. */
+    RowProgram sender = {.horizon = 109 + 4148}, receiver = {.horizon = 4318};
+    assert_true(vec_push(&sender.sends, (RowSend){109, 4148, 0, 1}));
+    assert_true(vec_push(&receiver.controls, (RowControl){113, ROW_XPIC, 0, 1024}) &&
+                vec_push(&receiver.controls, (RowControl){165, ROW_PIC, 0, 0}) &&
+                vec_push(&receiver.controls, (RowControl){4261, ROW_XPIC, 0, 0x640}));
+    assert_words(&sender, "40a0006c 7fe00001 766fc001 43a00000");
+    assert_words(&receiver, "641c0400 61980000 67ffc640 40a00038 43a00000");
 }
 
 /* Every row that the encoder makes is what the decoder reads. False if it makes none, for want of
@@ -338,10 +370,8 @@ static void test_splitting(void **state) {
         int32_t event;
         RowFault fault = row_encode(&p, &words, &event);
         assert_int_equal(fault, s->words ? ROW_OK : ROW_ALIGNMENT);
-        char text[200] = "";
-        for (size_t k = 0; s->words && k < words.count; k++)
-            snprintf(text + strlen(text), sizeof text - strlen(text), "%s%08x", k ? " " : "",
-                     words.items[k]);
+        char text[TEXT];
+        print_words(words.items, words.count, text);
         if (s->words)
             assert_string_equal(text, s->words);
         assert_int_equal(round_trip(&p), s->words != NULL);
