@@ -253,6 +253,38 @@ static void test_inspect(void **state) {
     expect(at("disasm @two.twpkg"), 0, "f16v4hihov4amp", NULL);
 }
 
+/* The kinds of the steps of a package's plan, in their order. */
+static void expect_steps(const char *line, const char *wanted) {
+    json_t *root = document(at(line), 0);
+    char steps[300] = "";
+    for (const char *step = strstr(string(root, "plan"), "\nstep "); step;
+         step = strstr(step + 1, "\nstep ")) {
+        size_t length = strcspn(step + 6, " ");
+        snprintf(steps + strlen(steps), sizeof steps - strlen(steps), "%.*s ", (int)length,
+                 step + 6);
+    }
+    assert_string_equal(steps, wanted);
+    json_decref(root);
+}
+
+/* Between the input, its cast and the product stands nothing but the exchange, and what of its
+ * moves stays on a tile. */
+static void test_inspect_steps(void **state) {
+    (void)state;
+    expect(at("bench gemm --rows 70 --inner 200 --columns 64 --tiles 16 --fp8-scale -4 "
+              "--device-input --cast late --grid gemm=4,2,1 --package @late.twpkg"),
+           0, NULL, NULL);
+    expect_steps("inspect @late.twpkg --plan --json", "exchange cast gemm ");
+    expect(at("bench gemm --rows 70 --inner 200 --columns 64 --tiles 16 --fp8-scale -4 "
+              "--device-input --cast early --grid gemm=4,2,1 --package @early.twpkg"),
+           0, NULL, NULL);
+    expect_steps("inspect @early.twpkg --plan --json", "cast exchange gemm ");
+    expect(at("bench gemm --rows 70 --inner 200 --columns 64 --tiles 16 --fp8-scale -4 "
+              "--device-input --cast late --grid gemm=4,1,1 --package @local.twpkg"),
+           0, NULL, NULL);
+    expect_steps("inspect @local.twpkg --plan --json", "local exchange cast gemm ");
+}
+
 /* Both exchanges of a product with its input on the chip and inner parts. */
 static void test_inspect_exchange(void **state) {
     (void)state;
@@ -340,6 +372,7 @@ int main(void) {
         cmocka_unit_test(test_run_errors),
         cmocka_unit_test(test_inspect),
         cmocka_unit_test(test_inspect_exchange),
+        cmocka_unit_test(test_inspect_steps),
         cmocka_unit_test(test_verify_and_diff),
         cmocka_unit_test(test_dumps),
         cmocka_unit_test(test_assembler),
