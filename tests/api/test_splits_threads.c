@@ -48,7 +48,7 @@ static Case pick_case(Random *random, int round) {
                               .device_input = round & 1,
                               .max_copies = below(random, 3) == 0 ? 1 + below(random, 4) : 0,
                               .cast = (PlanCastPolicy)below(random, 3)};
-    if (round % 8 == 7)
+    if (round % 16 == 7 || round % 16 == 10)
         fill_tiles(&c, random);
     /* Parts of seven rows are pieces of 28 pairs of words. */
     if (round % 8 == 5)
