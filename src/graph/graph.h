@@ -19,33 +19,67 @@
 
 #define GRAPH_NONE UINT32_MAX
 
+typedef struct Graph Graph;
+
 typedef enum GraphOpKind {
     GRAPH_INPUT,     /* → value; from the host at each run */
     GRAPH_PARAMETER, /* → value; known when the graph is compiled, resident on the chip */
     GRAPH_GEMM,      /* left, right → left · right */
     GRAPH_CAST,      /* value → the same values in another precision */
+    GRAPH_GELU,      /* value → 0.5 x (1 + tanh(√(2/π) (x + 0.044715 x³))) of each */
+    GRAPH_ADD,       /* left, right → left + right, broadcast */
+    GRAPH_REPEAT,    /* carried, invariant, iterated values → carried results */
     GRAPH_OUTPUT,    /* value → ; to the host */
+    /* Only in the body of a repeat: */
+    GRAPH_ARGUMENT, /* → value; what the repeat hands in */
+    GRAPH_YIELD,    /* values → ; what the next iteration, or at last the repeat's results, are */
 } GraphOpKind;
+
+typedef enum GraphArgumentKind {
+    GRAPH_CARRIED,   /* what the iteration before has yielded; at first a value from outside */
+    GRAPH_INVARIANT, /* the same value in every iteration */
+    GRAPH_ITERATED,  /* another value in every iteration */
+} GraphArgumentKind;
 
 typedef struct GraphValue {
     const char *name; /* without '%' */
     Precision precision;
-    Shape shape;
-    uint32_t op; /* index of the defining operation */
+    Shape shape;   /* of an expanded graph: a matrix; see graph_expand */
+    Shape logical; /* as declared; equal to `shape` unless the graph is expanded */
+    uint32_t op;   /* index of the defining operation */
 } GraphValue;
+
+/* Which row of an operand of GRAPH_ADD meets row r of the result, both as matrices:
+ * r / block * period + r / step % period. An operand with as many rows as the result has
+ * period = block = these rows and step = 1; one with a single row has period 1. */
+typedef struct GraphRows {
+    uint32_t block, period, step;
+} GraphRows;
 
 typedef struct GraphOp {
     GraphOpKind kind;
     uint32_t operand_count;
     const uint32_t *operands; /* values */
-    uint32_t result;          /* value, GRAPH_NONE for an output */
+    uint32_t result_count;    /* 1; repeat: any number from 1; output, yield: 0 */
+    uint32_t result;          /* value, the first of result_count in a row; GRAPH_NONE if none */
     const char *name;         /* input, parameter, output: its outside name, else NULL */
     uint32_t line;            /* in the text that it was read from, 0 if it was built */
-    /* GRAPH_GEMM: an operand's last two axes are swapped before the product */
+    /* GRAPH_GEMM: an operand's last two axes are swapped before the product. batch: how many
+     * products of matrices it is. */
     bool transpose_left, transpose_right;
+    uint64_t batch;
+    GraphRows rows[2];          /* GRAPH_ADD of an expanded graph */
+    GraphArgumentKind argument; /* GRAPH_ARGUMENT */
+    /* GRAPH_REPEAT: `times` times `body`. Its arguments are operands 0 … carried - 1, then as many
+     * invariant ones, then, for each iterated one, a list of `times` operands. */
+    uint32_t times, carried, invariant, iterated;
+    Graph *body; /* owned by the graph */
+    /* Expanded graph: the operation in the first iteration that this one of a later iteration
+     * repeats with other parameters, itself in the first, GRAPH_NONE outside of repeats. */
+    uint32_t first;
 } GraphOp;
 
-typedef struct Graph {
+struct Graph {
     VEC(GraphValue) values;
     VEC(GraphOp) ops;
     StrMap *value_names; /* → value */
@@ -53,7 +87,9 @@ typedef struct Graph {
     const char *file;    /* text that it was read from, for messages; NULL if built */
     DiagPlace place;     /* errors of the next graph_add_* are reported here */
     Arena arena;         /* owns all strings and operand lists */
-} Graph;
+    bool is_body;        /* of a repeat */
+    bool expanded;       /* made by graph_expand */
+};
 
 Status graph_create(Graph **graph, Diag *diag);
 void graph_free(Graph *graph);
@@ -77,10 +113,36 @@ Status graph_add_gemm(Graph *graph, const char *value_name, uint32_t left, uint3
  * ones beyond the largest code to that. Other pairs of precisions: ERR_GRAPH_PRECISION. */
 Status graph_add_cast(Graph *graph, const char *value_name, uint32_t operand, Precision precision,
                       uint32_t *value, Diag *diag);
+/* F16 → F16 of the same shape. ERR_GRAPH_PRECISION. */
+Status graph_add_gelu(Graph *graph, const char *value_name, uint32_t operand, uint32_t *value,
+                      Diag *diag);
+/* Two F16 values → F16; shapes broadcast as in NumPy: aligned at the right, extents equal or 1.
+ * Both are widened, added and rounded once. ERR_GRAPH_PRECISION, _SHAPE. */
+Status graph_add_add(Graph *graph, const char *value_name, uint32_t left, uint32_t right,
+                     uint32_t *value, Diag *diag);
 Status graph_add_output(Graph *graph, const char *name, uint32_t value, Diag *diag);
 
+/* The body of a repeat: a graph of its own, in which inputs, parameters and outputs may not be
+ * added. It sees only its own values. First come the arguments, carried ones before invariant ones
+ * before iterated ones, last the yield, of one value for each carried argument and of its precision
+ * and shape. */
+Status graph_create_body(Graph **body, Diag *diag);
+Status graph_add_argument(Graph *body, const char *value_name, GraphArgumentKind kind,
+                          Precision precision, Shape shape, uint32_t *value, Diag *diag);
+Status graph_add_yield(Graph *body, const uint32_t *values, uint32_t count, Diag *diag);
+/* `times` times the body, which it takes over if it succeeds. operands as in GraphOp, all of the
+ * precision and shape of their arguments. value_names: one for each carried argument, of which
+ * there must be at least one; *values receives the first result. ERR_GRAPH_REPEAT, _NAME,
+ * _SHAPE, _PRECISION. */
+Status graph_add_repeat(Graph *graph, const char *const *value_names, uint32_t times, Graph *body,
+                        const uint32_t *operands, uint32_t operand_count, uint32_t *values,
+                        Diag *diag);
+
+/* The body's value that an operand of a repeat becomes. */
+uint32_t graph_repeat_argument(const GraphOp *repeat, uint32_t operand);
+
 /* Whole-graph rules: at least one output (ERR_GRAPH_OUTPUT), every computed value, input and
- * parameter used (ERR_GRAPH_UNUSED). graph_read calls it. */
+ * parameter used, of a repeat at least one result (ERR_GRAPH_UNUSED). graph_read calls it. */
 Status graph_check(const Graph *graph, Diag *diag);
 
 /* The graph of `bench gemm`: output "y" = input "x" [rows,inner] · parameter "w" [inner,columns],
@@ -92,25 +154,73 @@ Status graph_build_gemm(Graph **graph, uint32_t rows, uint32_t inner, uint32_t c
 Status graph_build_device_gemm(Graph **graph, uint32_t rows, uint32_t inner, uint32_t columns,
                                Precision operand, Diag *diag);
 
-/* Extents of a GEMM after its transposes. batch = product of the result's leading axes. */
+/* The workload `bench mlp`: blocks of GEMM [width,hidden] → GELU → GEMM [hidden,width] on input "x"
+ * [batch,tokens,width] ([tokens,width] if batch is 1); output "y". Parameters are called
+ * "block0.up.weight", ".up.bias", ".down.weight", ".down.bias" and so on; biases are F16. `bias`
+ * adds them to both products, `residual` the block's input to its output.
+ *
+ * Operands of products are of precision `operand`. If that is F143, whatever is F16 is cast before
+ * it is multiplied: the output of GELU, and x, unless there is one block only, without residual,
+ * and x comes from the host: then x is F143 itself. More than one block is a repeat. */
+typedef struct GraphMlp {
+    uint32_t tokens, width, hidden, blocks, batch;
+    bool bias, residual, device_input;
+    Precision operand;
+} GraphMlp;
+
+Status graph_build_mlp(Graph **graph, const GraphMlp *mlp, Diag *diag);
+
+/* What plans and checks take: the same computation without repeats, on matrices.
+ *
+ * Repeats are unrolled. Value %h of a body becomes %h.0, %h.1, … (with more in front if such a name
+ * is in use); the results of a repeat are values of its last iteration. Values outside of repeats,
+ * and all ports, keep their names. Equal casts of one value are merged.
+ *
+ * Every value's `shape` is a matrix: its leading axes are flattened into rows, [N] is [1,N], [] is
+ * [1,1]; `logical` is the shape of before. A GEMM whose right operand has no leading axes (or only
+ * ones) and whose left operand has none or is not transposed is one product of matrices, batch 1.
+ * Any other has batch > 1: it multiplies pairs of matrices that begin at rows
+ * graph_matrix_row(…) of the operands and at row number · rows of the result. GRAPH_ADD says in
+ * `rows` which rows meet; columns are equal or 1.
+ *
+ * graph_print of an expanded graph shows logical shapes and can be read and expanded again.
+ * ERR_GRAPH_SHAPE: more than 2^32 - 1 rows, or rows of an operand of add that GraphRows cannot say.
+ */
+Status graph_expand(const Graph *graph, Graph **expanded, Diag *diag);
+
+/* Extents of a GEMM after its transposes, and of how many products of such matrices it is. */
 typedef struct GraphGemm {
     uint64_t batch;
     uint32_t rows, inner, columns;
 } GraphGemm;
 
 GraphGemm graph_gemm(const Graph *graph, uint32_t op);
+/* Row of a GEMM's operand (0 left, 1 right; all its axes but the last are rows) at which its matrix
+ * for product number `batch` begins. */
+uint64_t graph_matrix_row(const Graph *graph, uint32_t op, uint32_t operand, uint64_t batch);
 
 /* The input, parameter or output called `name`, or GRAPH_NONE. */
 uint32_t graph_find_port(const Graph *graph, const char *name);
 /* The value that an input, parameter or output carries. */
 uint32_t graph_port_value(const Graph *graph, uint32_t op);
-/* "input", "parameter", "gemm", "cast", "output". */
+/* "input", "parameter", "gemm", … as in text. */
 const char *graph_op_name(GraphOpKind kind);
 
 /* Text form. `file` names the source in messages. Errors carry line and column, and notes show the
  * line with a caret: ERR_GRAPH_SYNTAX, _NAME, _VALUE, _OPERATION, _SHAPE, _PRECISION, _SCALE,
- * _OUTPUT, _UNUSED. The text need not end with a 0. */
+ * _OUTPUT, _UNUSED, _REPEAT. The text need not end with a 0. */
 Status graph_parse(const char *text, size_t size, const char *file, Graph **graph, Diag *diag);
 Status graph_read(const char *path, Graph **graph, Diag *diag);
 /* One statement a line; graph_parse of it gives an equal graph. NULL without memory; mem_free. */
 char *graph_print(const Graph *graph);
+
+/* The first statement in which two graphs differ, as text of both (NULL where one has ended), and
+ * its lines (0 if the graph was not read). ERR_NO_MEMORY. */
+typedef struct GraphDifference {
+    bool found;
+    char *statements[2]; /* mem_free, or graph_difference_free */
+    uint32_t lines[2];
+} GraphDifference;
+
+Status graph_diff(const Graph *a, const Graph *b, GraphDifference *difference, Diag *diag);
+void graph_difference_free(GraphDifference *difference);

@@ -2,14 +2,28 @@
 #include "base/text.h"
 #include "base/file.h"
 #include "graph/graph.h"
-#include "graph/names.h"
+#include "graph/internal.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* Bodies in bodies, at most: what is unrolled is as deep. */
+enum { MAX_NESTING = 8 };
+
+/* A repeat whose body is being read. */
+typedef struct Frame {
+    Graph *outer;
+    VEC(const char *) names; /* of the results; in the outer graph's arena */
+    uint32_t times;
+    VEC(uint32_t) operands;
+    uint32_t line, column; /* of the operation */
+} Frame;
+
 typedef struct Parser {
-    Graph *graph;
+    Graph *graph; /* or the innermost body */
+    Frame frames[MAX_NESTING];
+    uint32_t depth;
     const char *line; /* 0-terminated copy of the current line */
     const char *at;
     uint32_t number;
@@ -125,8 +139,8 @@ static Status want_new_value(Parser *parser, char **name) {
     return status;
 }
 
-/* %name of a defined value. */
-static Status want_value(Parser *parser, uint32_t *value) {
+/* %name of a defined value of `graph`: of the innermost body, or of what is around it. */
+static Status want_value_of(Parser *parser, const Graph *graph, uint32_t *value) {
     Status status = want(parser, '%');
     const char *at = parser->at;
     char *name;
@@ -135,7 +149,7 @@ static Status want_value(Parser *parser, uint32_t *value) {
     if (status != STATUS_OK)
         return status;
     uint64_t found;
-    if (strmap_get(parser->graph->value_names, name, &found)) {
+    if (strmap_get(graph->value_names, name, &found)) {
         *value = (uint32_t)found;
         return STATUS_OK;
     }
@@ -143,11 +157,17 @@ static Status want_value(Parser *parser, uint32_t *value) {
                name);
     point_at(parser, at);
     Nearest nearest = nearest_begin(name);
-    for (size_t v = 0; v < parser->graph->values.count; v++)
-        nearest_offer(&nearest, parser->graph->values.items[v].name);
+    for (size_t v = 0; v < graph->values.count; v++)
+        nearest_offer(&nearest, graph->values.items[v].name);
     if (nearest.best)
         diag_fix(parser->diag, "did you mean %%%s?", nearest.best);
+    else if (graph->is_body)
+        diag_note(parser->diag, "a body sees only its arguments and its own values");
     return ERR_GRAPH_VALUE;
+}
+
+static Status want_value(Parser *parser, uint32_t *value) {
+    return want_value_of(parser, parser->graph, value);
 }
 
 /* A quoted name with \" and \\, not in use yet. */
@@ -175,21 +195,21 @@ static Status want_port_name(Parser *parser, char **name) {
         start);
 }
 
-/* A decimal number without leading zeros, as extents are written. */
-static Status want_extent(Parser *parser, uint32_t *extent) {
+/* A decimal number from 1 on without leading zeros: `what`, or the error `code`. */
+static Status want_number(Parser *parser, const char *what, Status code, uint32_t *result) {
     skip_blanks(parser);
     const char *start = parser->at;
     uint64_t number = 0;
     while (isdigit((unsigned char)*parser->at) && number <= UINT32_MAX)
         number = number * 10 + (uint64_t)(*parser->at++ - '0');
     if (parser->at == start || (*start == '0' && parser->at > start + 1))
-        return syntax_error(parser, start, "an extent");
+        return syntax_error(parser, start, what);
     if (number == 0 || number > UINT32_MAX) {
-        diag_error(parser->diag, ERR_GRAPH_SHAPE, place_of(parser, start),
-                   "an extent lies between 1 and %u", UINT32_MAX);
-        return pointed(parser, ERR_GRAPH_SHAPE, start);
+        diag_error(parser->diag, code, place_of(parser, start), "%s lies between 1 and %u", what,
+                   UINT32_MAX);
+        return pointed(parser, code, start);
     }
-    *extent = (uint32_t)number;
+    *result = (uint32_t)number;
     return STATUS_OK;
 }
 
@@ -206,7 +226,7 @@ static Status want_shape(Parser *parser, Shape *shape) {
                        SHAPE_MAX_RANK);
             return pointed(parser, ERR_GRAPH_SHAPE, start);
         }
-        status = want_extent(parser, &shape->dims[shape->rank++]);
+        status = want_number(parser, "an extent", ERR_GRAPH_SHAPE, &shape->dims[shape->rank++]);
     } while (status == STATUS_OK && take(parser, ','));
     return status == STATUS_OK ? want(parser, ']') : status;
 }
@@ -442,6 +462,201 @@ static Status parse_gemm(Parser *parser, const char *value_name, const char *ope
     return check_declared(parser, type, value, precision, &shape);
 }
 
+/* gelu %x : TYPE */
+static Status parse_gelu(Parser *parser, const char *value_name, const char *operation) {
+    uint32_t operand, value;
+    Precision precision;
+    Shape shape;
+    const char *type = NULL;
+    Status status = want_value(parser, &operand);
+    if (status == STATUS_OK)
+        status = want_declared(parser, &type, &precision, &shape);
+    if (status != STATUS_OK)
+        return status;
+    parser->graph->place = place_of(parser, operation);
+    status = graph_add_gelu(parser->graph, value_name, operand, &value, parser->diag);
+    if (status != STATUS_OK)
+        return pointed(parser, status, operation);
+    return check_declared(parser, type, value, precision, &shape);
+}
+
+/* add %l, %r : TYPE */
+static Status parse_add(Parser *parser, const char *value_name, const char *operation) {
+    uint32_t left, right, value;
+    Precision precision;
+    Shape shape;
+    const char *type = NULL;
+    Status status = want_value(parser, &left);
+    if (status == STATUS_OK)
+        status = want(parser, ',');
+    if (status == STATUS_OK)
+        status = want_value(parser, &right);
+    if (status == STATUS_OK)
+        status = want_declared(parser, &type, &precision, &shape);
+    if (status != STATUS_OK)
+        return status;
+    parser->graph->place = place_of(parser, operation);
+    status = graph_add_add(parser->graph, value_name, left, right, &value, parser->diag);
+    if (status != STATUS_OK)
+        return pointed(parser, status, operation);
+    return check_declared(parser, type, value, precision, &shape);
+}
+
+/* ---- repeats */
+
+static void free_frame(Frame *frame) {
+    vec_free(&frame->names);
+    vec_free(&frame->operands);
+}
+
+/* repeat N {, after the results' names, which the frame takes over. */
+static Status open_repeat(Parser *parser, Frame *frame, const char *operation) {
+    Status status = want_number(parser, "a number of iterations", ERR_GRAPH_REPEAT, &frame->times);
+    if (status == STATUS_OK)
+        status = want(parser, '{');
+    if (status == STATUS_OK)
+        status = want_end(parser);
+    if (status == STATUS_OK && parser->depth == MAX_NESTING) {
+        status = diag_error(parser->diag, ERR_GRAPH_REPEAT, place_of(parser, operation),
+                            "more than %d repeats in each other", MAX_NESTING);
+        point_at(parser, operation);
+    }
+    Graph *body = NULL;
+    if (status == STATUS_OK)
+        status = graph_create_body(&body, parser->diag);
+    if (status != STATUS_OK)
+        return status;
+    body->file = parser->graph->file;
+    frame->outer = parser->graph;
+    frame->line = parser->number;
+    frame->column = (uint32_t)(operation - parser->line) + 1;
+    parser->frames[parser->depth++] = *frame;
+    *frame = (Frame){0};
+    parser->graph = body;
+    return STATUS_OK;
+}
+
+/* } */
+static Status close_repeat(Parser *parser) {
+    Frame *frame = &parser->frames[parser->depth - 1];
+    const char *start = parser->at++;
+    Status status = want_end(parser);
+    if (status != STATUS_OK)
+        return status;
+    Graph *body = parser->graph, *outer = frame->outer;
+    uint32_t carried = 0, values;
+    while (carried < body->ops.count && body->ops.items[carried].kind == GRAPH_ARGUMENT &&
+           body->ops.items[carried].argument == GRAPH_CARRIED)
+        carried++;
+    if (carried != frame->names.count) {
+        diag_error(parser->diag, ERR_GRAPH_REPEAT, place_of(parser, start),
+                   "%u carried arguments give as many results; line %u names %zu", carried,
+                   frame->line, frame->names.count);
+        return pointed(parser, ERR_GRAPH_REPEAT, start);
+    }
+    body->place = DIAG_NOWHERE;
+    outer->place =
+        (DiagPlace){.file = outer->file, .line = frame->line, .column = frame->column, .tile = -1};
+    status = graph_add_repeat(outer, frame->names.items, frame->times, body, frame->operands.items,
+                              (uint32_t)frame->operands.count, &values, parser->diag);
+    if (status != STATUS_OK)
+        return status;
+    parser->graph = outer;
+    parser->depth--;
+    free_frame(frame);
+    return STATUS_OK;
+}
+
+/* One operand of an argument, from around the body. */
+static Status want_handed(Parser *parser, const GraphValue *argument) {
+    Frame *frame = &parser->frames[parser->depth - 1];
+    skip_blanks(parser);
+    const char *start = parser->at;
+    uint32_t value;
+    Status status = want_value_of(parser, frame->outer, &value);
+    if (status != STATUS_OK)
+        return status;
+    if (!vec_push(&frame->operands, value))
+        return no_memory(parser);
+    return pointed(parser,
+                   graph_check_handed(&frame->outer->values.items[value], argument,
+                                      place_of(parser, start), parser->diag),
+                   start);
+}
+
+/* The operands of an argument, whose text begins at `start`. */
+static Status want_all_handed(Parser *parser, GraphArgumentKind kind, const GraphValue *argument,
+                              const char *start) {
+    const Frame *frame = &parser->frames[parser->depth - 1];
+    uint32_t wanted = kind == GRAPH_ITERATED ? frame->times : 1, count = 0;
+    parser->at = start;
+    Status status;
+    do {
+        status = want_handed(parser, argument);
+        count++;
+    } while (status == STATUS_OK && take(parser, ','));
+    if (status == STATUS_OK && count != wanted) {
+        diag_error(parser->diag, ERR_GRAPH_REPEAT, place_of(parser, start),
+                   "%u iterations take as many values here; these are %u", wanted, count);
+        status = pointed(parser, ERR_GRAPH_REPEAT, start);
+    }
+    return status;
+}
+
+/* carried %h = %x : TYPE; iterated takes a list of values. The type stands behind what it is
+ * compared with, so the values are read twice. */
+static Status parse_argument(Parser *parser, GraphArgumentKind kind, const char *statement) {
+    char *value_name, *word;
+    Precision precision;
+    Shape shape;
+    uint32_t argument;
+    Status status = want_new_value(parser, &value_name);
+    if (status == STATUS_OK)
+        status = want(parser, '=');
+    skip_blanks(parser);
+    const char *start = parser->at, *type = NULL;
+    do {
+        if (status == STATUS_OK)
+            status = want(parser, '%');
+        if (status == STATUS_OK)
+            status = want_word(parser, "a value's name", &word);
+    } while (status == STATUS_OK && take(parser, ','));
+    if (status == STATUS_OK)
+        status = want_declared(parser, &type, &precision, &shape);
+    if (status != STATUS_OK)
+        return status;
+    parser->graph->place = place_of(parser, statement);
+    status = graph_add_argument(parser->graph, value_name, kind, precision, shape, &argument,
+                                parser->diag);
+    if (status != STATUS_OK)
+        return pointed(parser, status, statement);
+    GraphValue added = parser->graph->values.items[argument];
+    return want_all_handed(parser, kind, &added, start);
+}
+
+/* yield %a, … */
+static Status parse_yield(Parser *parser, const char *statement) {
+    VEC(uint32_t) values = {0};
+    uint32_t value;
+    Status status;
+    do {
+        status = want_value(parser, &value);
+        if (status == STATUS_OK && !vec_push(&values, value))
+            status = no_memory(parser);
+    } while (status == STATUS_OK && take(parser, ','));
+    if (status == STATUS_OK)
+        status = want_end(parser);
+    if (status == STATUS_OK) {
+        parser->graph->place = place_of(parser, statement);
+        status = pointed(
+            parser,
+            graph_add_yield(parser->graph, values.items, (uint32_t)values.count, parser->diag),
+            statement);
+    }
+    vec_free(&values);
+    return status;
+}
+
 static Status unknown_word(Parser *parser, const char *at, const char *word, const char *what,
                            const char *const *known, size_t count) {
     char shown[TEXT_PRINTABLE];
@@ -456,12 +671,31 @@ static Status unknown_word(Parser *parser, const char *at, const char *word, con
     return ERR_GRAPH_OPERATION;
 }
 
-/* %h = OPERATION … */
-static Status parse_definition(Parser *parser) {
-    static const char *const operations[] = {"gemm", "cast"};
+/* One of the operations with one result, whose name `word` begins at `start`. */
+static Status parse_operation(Parser *parser, const char *value_name, const char *start,
+                              const char *word) {
+    static const char *const operations[] = {"gemm", "cast", "gelu", "add", "repeat"};
+    if (strcmp(word, "gemm") == 0)
+        return parse_gemm(parser, value_name, start);
+    if (strcmp(word, "cast") == 0)
+        return parse_cast(parser, value_name, start);
+    if (strcmp(word, "gelu") == 0)
+        return parse_gelu(parser, value_name, start);
+    if (strcmp(word, "add") == 0)
+        return parse_add(parser, value_name, start);
+    return unknown_word(parser, start, word, "operation", operations, COUNT_OF(operations));
+}
+
+/* %h = OPERATION …, with the room for the results' names. */
+static Status parse_results(Parser *parser, Frame *frame) {
     char *value_name, *word;
     const char *start = NULL;
-    Status status = want_new_value(parser, &value_name);
+    Status status;
+    do {
+        status = want_new_value(parser, &value_name);
+        if (status == STATUS_OK && !vec_push(&frame->names, value_name))
+            status = no_memory(parser);
+    } while (status == STATUS_OK && take(parser, ','));
     if (status == STATUS_OK)
         status = want(parser, '=');
     if (status == STATUS_OK) {
@@ -471,11 +705,30 @@ static Status parse_definition(Parser *parser) {
     }
     if (status != STATUS_OK)
         return status;
-    if (strcmp(word, "gemm") == 0)
-        return parse_gemm(parser, value_name, start);
-    if (strcmp(word, "cast") == 0)
-        return parse_cast(parser, value_name, start);
-    return unknown_word(parser, start, word, "operation", operations, COUNT_OF(operations));
+    if (strcmp(word, "repeat") == 0)
+        return open_repeat(parser, frame, start);
+    if (frame->names.count > 1)
+        return syntax_error(parser, start, "repeat, which alone has several results");
+    return parse_operation(parser, value_name, start, word);
+}
+
+static Status parse_definition(Parser *parser) {
+    Frame frame = {0};
+    Status status = parse_results(parser, &frame);
+    free_frame(&frame);
+    return status;
+}
+
+/* A statement that may stand in a body only. */
+static Status parse_in_body(Parser *parser, const char *start, const char *word) {
+    static const char *const statements[] = {"carried", "invariant", "iterated", "yield"};
+    for (int kind = GRAPH_CARRIED; kind <= GRAPH_ITERATED; kind++)
+        if (strcmp(word, statements[kind]) == 0)
+            return parse_argument(parser, (GraphArgumentKind)kind, start);
+    if (strcmp(word, "yield") == 0)
+        return parse_yield(parser, start);
+    return unknown_word(parser, start, word, "statement of a body", statements,
+                        COUNT_OF(statements));
 }
 
 static Status parse_line(Parser *parser) {
@@ -486,10 +739,14 @@ static Status parse_line(Parser *parser) {
         return STATUS_OK;
     if (*start == '%')
         return parse_definition(parser);
+    if (*start == '}' && parser->depth)
+        return close_repeat(parser);
     char *word;
     Status status = want_word(parser, "a statement", &word);
     if (status != STATUS_OK)
         return status;
+    if (parser->depth)
+        return parse_in_body(parser, start, word);
     if (strcmp(word, "input") == 0)
         return parse_source(parser, GRAPH_INPUT);
     if (strcmp(word, "parameter") == 0)
@@ -531,6 +788,24 @@ static Status parse_lines(Parser *parser, const char *text, size_t size) {
     return STATUS_OK;
 }
 
+/* Drops the bodies that are still open, with a message about the innermost if all else is well. */
+static Status close_open(Parser *parser, Status status) {
+    if (status == STATUS_OK && parser->depth) {
+        const Frame *frame = &parser->frames[parser->depth - 1];
+        DiagPlace place = {
+            .file = parser->graph->file, .line = frame->line, .column = frame->column, .tile = -1};
+        status =
+            diag_error(parser->diag, ERR_GRAPH_SYNTAX, place, "the body of this repeat has no '}'");
+    }
+    for (; parser->depth; parser->depth--) {
+        Frame *frame = &parser->frames[parser->depth - 1];
+        graph_free(parser->graph);
+        parser->graph = frame->outer;
+        free_frame(frame);
+    }
+    return status;
+}
+
 Status graph_parse(const char *text, size_t size, const char *file, Graph **graph, Diag *diag) {
     Graph *parsed;
     Status status = graph_create(&parsed, diag);
@@ -544,6 +819,7 @@ Status graph_parse(const char *text, size_t size, const char *file, Graph **grap
     }
     if (status == STATUS_OK)
         status = parse_lines(&parser, text, size);
+    status = close_open(&parser, status);
     parsed->place = DIAG_NOWHERE;
     if (status == STATUS_OK)
         status = graph_check(parsed, diag);
@@ -563,67 +839,4 @@ Status graph_read(const char *path, Graph **graph, Diag *diag) {
     status = graph_parse((const char *)bytes, size, path, graph, diag);
     mem_free(bytes);
     return status;
-}
-
-static void print_name(const char *name, FILE *out) {
-    fputc('"', out);
-    for (; *name; name++) {
-        if (*name == '"' || *name == '\\')
-            fputc('\\', out);
-        fputc(*name, out);
-    }
-    fputc('"', out);
-}
-
-static void print_type(const GraphValue *value, FILE *out) {
-    char precision[PRECISION_TEXT_SIZE], shape[SHAPE_TEXT_SIZE];
-    fprintf(out, " : %s%s\n", precision_print(value->precision, precision),
-            shape_print(&value->shape, shape));
-}
-
-static void print_gemm(const Graph *graph, const GraphOp *op, FILE *out) {
-    const GraphValue *values = graph->values.items;
-    fprintf(out, "%%%s = gemm %%%s, %%%s", values[op->result].name, values[op->operands[0]].name,
-            values[op->operands[1]].name);
-    if (op->transpose_left || op->transpose_right)
-        fprintf(out, " {%s%s%s}", op->transpose_left ? "transpose_left=true" : "",
-                op->transpose_left && op->transpose_right ? ", " : "",
-                op->transpose_right ? "transpose_right=true" : "");
-    print_type(&values[op->result], out);
-}
-
-static void print_op(const Graph *graph, const GraphOp *op, FILE *out) {
-    const GraphValue *values = graph->values.items;
-    switch (op->kind) {
-    case GRAPH_INPUT:
-    case GRAPH_PARAMETER:
-        fprintf(out, "%s %%%s ", graph_op_name(op->kind), values[op->result].name);
-        print_name(op->name, out);
-        print_type(&values[op->result], out);
-        break;
-    case GRAPH_GEMM: print_gemm(graph, op, out); break;
-    case GRAPH_CAST:
-        fprintf(out, "%%%s = cast %%%s", values[op->result].name, values[op->operands[0]].name);
-        print_type(&values[op->result], out);
-        break;
-    case GRAPH_OUTPUT:
-        fprintf(out, "output %%%s ", values[op->operands[0]].name);
-        print_name(op->name, out);
-        fputc('\n', out);
-        break;
-    }
-}
-
-char *graph_print(const Graph *graph) {
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-    if (!out)
-        return NULL;
-    for (size_t i = 0; i < graph->ops.count; i++)
-        print_op(graph, &graph->ops.items[i], out);
-    bool failed = ferror(out) != 0;
-    char *copy = fclose(out) == 0 && !failed ? mem_strdup(text) : NULL;
-    free(text);
-    return copy;
 }
