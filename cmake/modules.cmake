@@ -6,7 +6,7 @@ set(MODULE_ORDER base num chip isa asm sim tensor graph model kernel plan check 
 tw_module(base Threads::Threads)
 file(GLOB pages CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/docs/errors/TW*.md)
 tw_embed(tw_base tw_error_pages ${pages})
-tw_module(num tw_base)
+tw_module(num tw_base m)
 tw_module(chip tw_base)
 tw_module(isa tw_chip)
 tw_module(asm tw_isa tw_num)

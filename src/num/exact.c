@@ -13,12 +13,11 @@ static bool two_sum(double a, double b, double *sum, double *error) {
     return *error == *error;
 }
 
-/* `sum` is the double nearest to an inexact value on the side of `error`: the odd neighbour. */
-static double to_odd(double sum, double error) {
-    uint64_t bits = f64_bits(sum);
-    if (bits & 1)
-        return sum;
-    return f64_from_bits((error > 0) == (sum > 0) ? bits + 1 : bits - 1);
+double exact_to_odd(double approximate, double rest) {
+    uint64_t bits = f64_bits(approximate);
+    if (rest == 0 || bits & 1)
+        return approximate;
+    return f64_from_bits((rest > 0) == (approximate > 0) ? bits + 1 : bits - 1);
 }
 
 /* For sums with an infinity or a NaN. */
@@ -64,7 +63,7 @@ double exact_sum_odd(const double *terms, int count) {
         double error;
         two_sum(sum, parts[--used], &sum, &error);
         if (error != 0)
-            return to_odd(sum, error); /* parts below are too small to change the side */
+            return exact_to_odd(sum, error); /* parts below are too small to change the side */
     }
     return sum;
 }

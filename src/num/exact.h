@@ -11,5 +11,9 @@
  * count <= EXACT_MAX_TERMS; finite terms are 0 or of magnitude 2^-900..2^900. */
 double exact_sum_odd(const double *terms, int count);
 
+/* Rounds a value near `approximate` to odd: `rest` has the sign of the exact value less it, and is
+ * below a unit in the last place. */
+double exact_to_odd(double approximate, double rest);
+
 /* The exact sum rounded once to float32, nearest-even; every NaN is F32_QNAN. */
 float exact_sum_f32(const double *terms, int count);

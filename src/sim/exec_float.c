@@ -1,8 +1,8 @@
 /* Semantics of floating-point lane instructions: arithmetic, comparisons, conversions, elementary
  * functions, random values. Results round once; by the fast way where $FP_CTL asks for nearest
  * even, else from exact values. */
+#include "num/elementary.h"
 #include "num/exact.h"
-#include "sim/elementary.h"
 #include "sim/rounding.h"
 
 _Static_assert(CHIP_F32_DAZ_FTZ == 0 && CHIP_MINMAX_NAN_LOSES == 1, "subnormals and NaN");

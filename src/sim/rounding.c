@@ -10,14 +10,6 @@ void round_raise(Context *context, uint32_t flags) {
                                              : "an overflow");
 }
 
-double round_to_odd(double approximate, double rest) {
-    uint64_t bits = f64_bits(approximate);
-    if (rest == 0 || bits & 1)
-        return approximate;
-    bool away = (rest > 0) == (approximate > 0);
-    return f64_from_bits(away ? bits + 1 : bits - 1);
-}
-
 /* Binary16 ----------------------------------------------------------------------------------*/
 
 F16 round_f16_special(Context *context, float value, float x, float y) {

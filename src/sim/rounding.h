@@ -64,6 +64,3 @@ static inline void set_lanes_f32(Context *context, unsigned r, const float *lane
     for (unsigned i = 0; i < count; i++)
         context->a[r + i] = f32_bits(lanes[i]);
 }
-
-/* Rounds a value near `approximate` to odd: `rest` has the sign of the exact value less it. */
-double round_to_odd(double approximate, double rest);

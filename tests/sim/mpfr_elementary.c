@@ -3,7 +3,7 @@
 #include "testing.h"
 
 #include "base/random.h"
-#include "sim/elementary.h"
+#include "num/elementary.h"
 #include "sim/rounding.h"
 
 #include <mpfr.h>

@@ -1,6 +1,8 @@
-#include "sim/elementary.h"
+#include "num/elementary.h"
 
-#include "sim/rounding.h"
+#include "num/exact.h"
+
+#include <math.h>
 
 /* high + low, |low| at most half a unit of high. */
 typedef struct Pair {
@@ -49,7 +51,7 @@ static Pair scale(Pair a, int exponent) {
 }
 
 static double to_odd(Pair a) {
-    return round_to_odd(a.high, a.low);
+    return exact_to_odd(a.high, a.low);
 }
 
 /* e^r - 1 for |r| <= ln(2) / 2, by Horner's rule; r^24 / 25! is below 2^-110. */
@@ -156,7 +158,7 @@ double elementary_tanh(double x) {
         return copysign(0x1.fffffffffffffp-1, x);
     /* Below, the series x - x^3 / 3 has no third term that a double shows. */
     if (magnitude < 0x1p-40)
-        return round_to_odd(x, -x);
+        return exact_to_odd(x, -x);
     Pair e = pair_expm1(2 * magnitude);
     return copysign(to_odd(divide(e, add(e, (Pair){2, 0}))), x);
 }
@@ -177,12 +179,12 @@ double elementary_sigmoid(double x) {
 
 double elementary_divide(double x, double y) {
     double quotient = x / y;
-    return round_to_odd(quotient, fma(-quotient, y, x) * (y > 0 ? 1 : -1));
+    return exact_to_odd(quotient, fma(-quotient, y, x) * (y > 0 ? 1 : -1));
 }
 
 double elementary_sqrt(double x) {
     double root = sqrt(x);
-    return round_to_odd(root, fma(-root, root, x));
+    return exact_to_odd(root, fma(-root, root, x));
 }
 
 double elementary_inverse_sqrt(double x) {
