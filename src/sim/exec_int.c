@@ -196,7 +196,7 @@ GROUP(tapack)
 static void take(Context *c, uint32_t target) {
     context_jump(c, target);
     if (c->index == SUPERVISOR)
-        c->tile->supervisor.next = c->cycle + CHIP_SUP_TAKEN_BRANCH;
+        c->tile->supervisor.next = c->cycle + c->tile->machine->options.timing.taken_branch;
 }
 
 #define BRANCH_IF(name, condition)                                                                 \

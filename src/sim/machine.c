@@ -5,6 +5,22 @@
 #include <assert.h>
 #include <stdio.h>
 
+static void set_defaults(MachineOptions *options) {
+    if (options->cycle_budget == 0)
+        options->cycle_budget = MACHINE_CYCLE_BUDGET;
+    if (options->issued)
+        options->plain = true;
+    MachineTiming *timing = &options->timing;
+    if (timing->runall_latency == 0)
+        timing->runall_latency = CHIP_RUNALL_LATENCY;
+    if (timing->taken_branch == 0)
+        timing->taken_branch = CHIP_SUP_TAKEN_BRANCH;
+    if (timing->exit_to_resume == 0)
+        timing->exit_to_resume = CHIP_EXIT_TO_RESUME;
+    if (timing->sync_internal_cycles == 0)
+        timing->sync_internal_cycles = CHIP_SYNC_INTERNAL_CYCLES;
+}
+
 Machine *machine_create(uint32_t tiles, Pool *pool, const MachineOptions *options) {
     assert(tiles >= 1 && tiles <= CHIP_TILES);
     Machine *machine = mem_alloc(1, sizeof *machine);
@@ -14,8 +30,7 @@ Machine *machine_create(uint32_t tiles, Pool *pool, const MachineOptions *option
     machine->pool = pool;
     if (options)
         machine->options = *options;
-    if (machine->options.cycle_budget == 0)
-        machine->options.cycle_budget = MACHINE_CYCLE_BUDGET;
+    set_defaults(&machine->options);
     machine->tiles = mem_alloc(tiles, sizeof *machine->tiles);
     machine->rows = mem_alloc(tiles, sizeof *machine->rows);
     if (!machine->tiles || !machine->rows || memory_init(machine) != STATUS_OK) {
@@ -238,7 +253,7 @@ Status machine_run(Machine *machine, Diag *diag) {
             return STATUS_OK;
         }
         machine->phase_count++;
-        barrier_complete(machine, last + CHIP_SYNC_INTERNAL_CYCLES);
+        barrier_complete(machine, last + machine->options.timing.sync_internal_cycles);
     }
 }
 

@@ -206,13 +206,14 @@ static void run_row(Context *context, uint32_t pc, uint64_t start) {
     keep_registers(&e);
     s->wait = WAIT_ROW;
     s->row_start = start;
-    s->next = context->cycle + CHIP_SUP_TAKEN_BRANCH;
+    s->next = context->cycle + context->tile->machine->options.timing.taken_branch;
 }
 
 void row_called(Context *context, uint32_t target) {
     const Tile *tile = context->tile;
     if (tile->supervisor.phase_open && row_at(tile, target))
-        run_row(context, target, context->cycle + CHIP_SUP_TAKEN_BRANCH);
+        run_row(context, target,
+                context->cycle + context->tile->machine->options.timing.taken_branch);
 }
 
 void row_entered(Context *context) {

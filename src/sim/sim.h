@@ -29,6 +29,23 @@
 
 typedef struct Machine Machine;
 
+/* Latencies that published timings leave within a range. 0: the constant of chip.def. */
+typedef struct MachineTiming {
+    uint32_t runall_latency;       /* CHIP_RUNALL_LATENCY */
+    uint32_t taken_branch;         /* CHIP_SUP_TAKEN_BRANCH */
+    uint32_t exit_to_resume;       /* CHIP_EXIT_TO_RESUME */
+    uint32_t sync_internal_cycles; /* CHIP_SYNC_INTERNAL_CYCLES */
+} MachineTiming;
+
+/* An instruction or bundle that a context issued. */
+typedef struct MachineIssue {
+    uint64_t cycle;
+    uint32_t tile;
+    uint32_t context; /* 0 … 5, or MACHINE_SUPERVISOR */
+    uint32_t pc;
+    uint32_t slots; /* of its context that it takes: more than 1 for long operations */
+} MachineIssue;
+
 typedef struct MachineOptions {
     /* A tile that issues nothing but its own code for this many cycles after a release traps with
      * ERR_SIM_BUDGET. 0 = MACHINE_CYCLE_BUDGET. */
@@ -40,6 +57,11 @@ typedef struct MachineOptions {
     /* Issue packet by packet and compute at once what is issued: slow, for comparison. Values,
      * cycles, counters and traps are the same. */
     bool plain;
+    MachineTiming timing;
+    /* Called after every issue of a tile, in the order of cycles; from several threads at once for
+     * different tiles. Implies `plain`. NULL: not called. */
+    void (*issued)(void *issued_context, const MachineIssue *issue);
+    void *issued_context;
 } MachineOptions;
 
 #define MACHINE_CYCLE_BUDGET 4000000000u

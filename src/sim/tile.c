@@ -58,7 +58,7 @@ void tile_release(Tile *tile, uint64_t cycle) {
 void tile_launch(Tile *tile, uint32_t worker, uint32_t entry, uint32_t vertex_base) {
     const Supervisor *supervisor = &tile->supervisor;
     Context *context = &tile->context[worker];
-    uint64_t first = tile->context[SUPERVISOR].cycle + CHIP_RUNALL_LATENCY;
+    uint64_t first = tile->context[SUPERVISOR].cycle + tile->machine->options.timing.runall_latency;
     context->cycle = first + (worker + SLOTS - first % SLOTS) % SLOTS;
     context->m[12] = supervisor->worker_base[worker];
     context->m[13] = vertex_base;
@@ -75,7 +75,7 @@ void tile_end_worker(Tile *tile, uint32_t worker) {
     uint64_t cycle = tile->context[worker].cycle;
     exec_rows_settle(&tile->context[worker]);
     tile->active &= ~(1u << worker);
-    tile->resume = MAX_OF(tile->resume, cycle + CHIP_EXIT_TO_RESUME);
+    tile->resume = MAX_OF(tile->resume, cycle + tile->machine->options.timing.exit_to_resume);
     if (tile->active == 0 && supervisor->wait == WAIT_WORKERS) {
         supervisor->wait = WAIT_NOTHING;
         supervisor->next = MAX_OF(tile->resume, supervisor->arrived + CHIP_SYNC_PASSED);
@@ -94,6 +94,17 @@ void tile_execute_crossed(Context *context, const Packet *packet) {
     packet->aux.run(context, &packet->aux);
     for (unsigned set = packet->writes; set; set &= set - 1)
         context->a[__builtin_ctz(set)] = after[__builtin_ctz(set)];
+}
+
+/* Tells the listener of a context's issue in this cycle. */
+static void tell_issue(const Context *context, uint32_t slots) {
+    const MachineOptions *options = &context->tile->machine->options;
+    MachineIssue issue = {.cycle = context->cycle,
+                          .tile = context->tile->index,
+                          .context = context->index,
+                          .pc = context_pc(context),
+                          .slots = slots};
+    options->issued(options->issued_context, &issue);
 }
 
 static inline void issue_worker(Tile *tile, Context *context) {
@@ -137,6 +148,8 @@ again:
         goto again;
     }
     tile->counters.bundles++;
+    if (__builtin_expect(tile->machine->options.issued != NULL, 0))
+        tell_issue(context, packet->slots);
     context->cycle += SLOTS;
     if (__builtin_expect(packet->slots > 1, 0)) {
         tile->extra_slots += packet->slots - 1u;
@@ -176,6 +189,8 @@ static void issue_supervisor(Tile *tile, uint64_t cycle) {
     for (unsigned writes = packet->writes; writes; writes &= writes - 1)
         supervisor->ready[__builtin_ctz(writes)] = cycle + CHIP_SUP_RESULT_LATENCY;
     packet->main.run(context, &packet->main);
+    if (__builtin_expect(tile->machine->options.issued != NULL, 0))
+        tell_issue(context, 1);
 }
 
 static bool within_budget(Tile *tile, Context *context, uint64_t cycle) {
