@@ -344,10 +344,13 @@ static void put_control(Program *p) {
         PUT(p, GET, 3, CHIP_CSR_W_COUNT_L);
         return;
     }
-    PUT(p, SETZI, 3, (int32_t)below(p, limit[which]));
+    uint32_t value = below(p, limit[which]);
     if (registers[which] == CHIP_CSR_W_FP_CTL)
-        set_register(p, 3, below(p, 32) << 16);
-    PUT(p, PUT, registers[which], 3);
+        value = below(p, 32) << 16;
+    PUT(p, SETZI_A, 7, (int32_t)(value & 0xFFFFF));
+    if (value >> 20)
+        PUT(p, OR_A_HI12, 7, 7, (int32_t)(value & 0xFFF00000));
+    PUT(p, UPUT, registers[which] - (int32_t)CHIP_CSR_UPPER, 7);
 }
 
 static void put_block(Program *p) {
