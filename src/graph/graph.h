@@ -168,13 +168,15 @@ typedef struct GraphMlp {
     Precision operand;
 } GraphMlp;
 
+/* Every extent, blocks and batch are at least 1. */
 Status graph_build_mlp(Graph **graph, const GraphMlp *mlp, Diag *diag);
 
 /* What plans and checks take: the same computation without repeats, on matrices.
  *
  * Repeats are unrolled. Value %h of a body becomes %h.0, %h.1, … (with more in front if such a name
  * is in use); the results of a repeat are values of its last iteration. Values outside of repeats,
- * and all ports, keep their names. Equal casts of one value are merged.
+ * and all ports, keep their names. Equal casts of one value are merged; what no output needs is
+ * left out, parameters and inputs too.
  *
  * Every value's `shape` is a matrix: its leading axes are flattened into rows, [N] is [1,N], [] is
  * [1,1]; `logical` is the shape of before. A GEMM whose right operand has no leading axes (or only
