@@ -344,7 +344,7 @@ bool cast_sketch(const Graph *graph, uint32_t op, const OperandChoice *choice,
     *sketch = (Sketch){.value_count = (uint32_t)graph->values.count, .possible = true};
     set_home(graph, source, *from, sketch);
     set_home(graph, result, *to, sketch);
-    if (same_owners(from, to, shape)) {
+    if (same_owners(from, to, shape) && price_cast(shape, from, to, table) > 0) {
         forced_cast(op, result, source, table, sketch);
         return !choice->early && sketch->possible;
     }

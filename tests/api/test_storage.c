@@ -284,7 +284,7 @@ static void test_storage(void **state) {
     uint64_t seed = 70707;
     print_message("seed %llu\n", (unsigned long long)seed);
     Random random = random_seed(seed);
-    uint32_t rounds = getenv("TW_TEST_ALL") ? 2400 : FEW_ROUNDS;
+    uint32_t rounds = getenv("TW_TEST_ALL") ? 1200 : FEW_ROUNDS;
     for (size_t t = 0; t < COUNT_OF(targets); t++)
         for (int from_rows = 0; from_rows < 2; from_rows++) {
             Tally tally = {0};
