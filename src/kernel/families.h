@@ -16,7 +16,8 @@ typedef struct FamilyInfo {
     bool (*equal)(const KernelSpec *a, const KernelSpec *b);
 } FamilyInfo;
 
-extern const FamilyInfo family_gemm, family_cast, family_reduce, family_copy, family_fill;
+extern const FamilyInfo family_gemm, family_cast, family_reduce, family_copy, family_fill,
+    family_convert;
 
 /* Appends a symbol to source->defines. */
 void source_define(KernelSource *source, const char *name, int64_t value);

@@ -9,7 +9,7 @@ extern const EmbeddedFile tw_kernel_sources[];
 
 static const FamilyInfo *const families[] = {
     [KERNEL_GEMM] = &family_gemm, [KERNEL_CAST] = &family_cast, [KERNEL_REDUCE] = &family_reduce,
-    [KERNEL_COPY] = &family_copy, [KERNEL_FILL] = &family_fill,
+    [KERNEL_COPY] = &family_copy, [KERNEL_FILL] = &family_fill, [KERNEL_CONVERT] = &family_convert,
 };
 
 static const FamilyInfo *family_of(const KernelSpec *spec) {

@@ -30,7 +30,8 @@ typedef enum KernelFamily {
     KERNEL_CAST = 1,
     KERNEL_REDUCE = 2,
     KERNEL_COPY = 3,
-    KERNEL_FILL = 4
+    KERNEL_FILL = 4,
+    KERNEL_CONVERT = 5
 } KernelFamily;
 
 /* output[rows, 16 * groups] (+)= left[rows, panels * km] * right[panels * km, 16 * groups], with
@@ -111,6 +112,32 @@ typedef struct KernelCast {
 uint64_t kernel_cast_source_bytes(const KernelCast *cast);
 uint64_t kernel_cast_output_bytes(const KernelCast *cast);
 
+/* Converts `count` values in any order that is the same on both sides; F16 to F143 is KERNEL_CAST.
+ *
+ *   from  to    scalar                      numerics
+ *   F143  F16   scale exponent of source    code * 2^scale, rounded once
+ *   F143  F143  none                        code * 2^shift, rounded once
+ *   F16   F32   none                        exact
+ *   F32   F16   none                        rounded once
+ *   F32   F143  scale exponent of output    value * 2^-scale in F32, rounded once more
+ *
+ * To nearest even; finite values saturate at the largest number; NaNs and infinities stay what they
+ * are, and in F143 both are the NaN 0x80. A product beyond F32 counts as infinite.
+ *
+ *   operand  bytes
+ *   output   count values; a last word that is not full keeps its other bytes
+ *   source   count values
+ *
+ * `fast`: they share no memory element; the loop runs at the rate of the store port. From F32 to
+ * F16 the source lies in interleaved memory. Conversions of F143 to F143 and of F32 to F143 gain
+ * nothing and ask for nothing. */
+typedef struct KernelConvert {
+    PrecisionKind from, to;
+    bool fast;
+    uint32_t count;
+    int8_t shift; /* F143 to F143: source's scale less output's, -31 ... 31 */
+} KernelConvert;
+
 /* output[i] = first[i] + rest[0][i] + ... + rest[parts - 2][i], `count` F16 values each.
  *
  *   operand  bytes                      may be
@@ -154,6 +181,7 @@ typedef struct KernelSpec {
         KernelReduce reduce;
         KernelCopy copy;
         KernelFill fill;
+        KernelConvert convert;
     };
 } KernelSpec;
 

@@ -2,15 +2,10 @@
 #include "rig.h"
 
 static KernelSpec random_gemm(Random *random) {
-    uint64_t variant = random_next(random);
-    uint32_t rows = 1 + (uint32_t)random_below(random, variant & 8 ? 60 : 300);
-    return (KernelSpec){.family = KERNEL_GEMM,
-                        .gemm = {.precision = variant & 1 ? PRECISION_F16 : PRECISION_F8F143,
-                                 .accumulate = variant & 2,
-                                 .wide_weights = variant & 4,
-                                 .rows = rows,
-                                 .panels = 1 + (uint32_t)random_below(random, 4),
-                                 .groups = 1 + (uint32_t)random_below(random, 3)}};
+    uint32_t rows = 1 + (uint32_t)random_below(random, random_below(random, 2) ? 60 : 300);
+    uint32_t panels = 1 + (uint32_t)random_below(random, 4);
+    uint32_t groups = 1 + (uint32_t)random_below(random, 3);
+    return rig_gemm(rows, panels, groups, (unsigned)random_below(random, RIG_GEMM_VARIANTS));
 }
 
 static KernelSpec random_cast(Random *random) {
@@ -50,6 +45,21 @@ static KernelSpec random_copy(Random *random) {
 static KernelSpec random_fill(Random *random) {
     return (KernelSpec){.family = KERNEL_FILL,
                         .fill = {.words = 1 + (uint32_t)random_below(random, 2000)}};
+}
+
+static KernelSpec random_convert(Random *random) {
+    static const PrecisionKind pairs[][2] = {{PRECISION_F8F143, PRECISION_F16},
+                                             {PRECISION_F8F143, PRECISION_F8F143},
+                                             {PRECISION_F16, PRECISION_F32},
+                                             {PRECISION_F32, PRECISION_F16},
+                                             {PRECISION_F32, PRECISION_F8F143}};
+    size_t pair = random_below(random, COUNT_OF(pairs));
+    return (KernelSpec){.family = KERNEL_CONVERT,
+                        .convert = {.from = pairs[pair][0],
+                                    .to = pairs[pair][1],
+                                    .fast = random_below(random, 2),
+                                    .count = 1 + (uint32_t)random_below(random, 2000),
+                                    .shift = (int8_t)((int)random_below(random, 9) - 4)}};
 }
 
 typedef struct Outcome {
@@ -171,9 +181,14 @@ static void fills(void **state) {
     check(random_fill, 5, cases() / 2);
 }
 
+static void conversions(void **state) {
+    (void)state;
+    check(random_convert, 6, cases());
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(gemms), cmocka_unit_test(casts),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(gemms),      cmocka_unit_test(casts),
                                        cmocka_unit_test(reductions), cmocka_unit_test(copies),
-                                       cmocka_unit_test(fills)};
+                                       cmocka_unit_test(fills),      cmocka_unit_test(conversions)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
