@@ -10,6 +10,9 @@
  * the element's owner first, then the others in ascending order, each sum rounded to nearest even;
  * the last one rounds to F16. Overflow saturates (FP_ICTL.NANOO = 0).
  *
+ * A sum (GRAPH_ADD) is exact and rounds once to F16; GELU goes the way of the kernels, one binary16
+ * step after the other (num/gelu.h).
+ *
  * A cast divides by the scale and rounds once, to nearest even; what is beyond the largest code
  * becomes that code, infinities and NaNs the NaN.
  *
@@ -40,11 +43,12 @@ Status check_gemm_twin(const CheckGemm *gemm, Pool *pool, F16 *out, Diag *diag);
 void check_gemm_f64(uint32_t rows, uint32_t inner, uint32_t columns, const double *left,
                     const double *right, Pool *pool, double *out);
 
-/* Every computed value of a graph, the twin's in the order of the plan (NULL: no product is cut).
- * given[v] are the codes of value v for inputs and parameters; other entries are not read. results
- * has room for all values; entries of computed values receive an array for mem_free (codes of the
- * value's precision; F64), the others NULL. On error all are NULL. The reference starts from the
- * encoded inputs and rounds nothing between operations but what a cast in the graph does. */
+/* The computed outputs of a graph without repeats, the twin's in the order of the plan (NULL: no
+ * product is cut). given[v] are the codes of value v for inputs and parameters; other entries are
+ * not read. results has room for all values; entries of computed values that are outputs receive
+ * an array for mem_free (codes of the value's precision; F64), the others NULL. On error all are
+ * NULL. The reference starts from the encoded inputs and rounds nothing between operations but what
+ * a cast in the graph does; its GELU is the tanh form in F64. */
 Status check_twin(const Graph *graph, const Plan *plan, const void *const *given, Pool *pool,
                   void **results, Diag *diag);
 Status check_reference(const Graph *graph, const void *const *given, Pool *pool, double **results,

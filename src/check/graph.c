@@ -1,7 +1,10 @@
 /* Twin and reference of whole graphs: operation by operation, on all values. */
 #include "check/check.h"
 
+#include "check/pointwise.h"
 #include "num/f8.h"
+
+#include <assert.h>
 
 #include <string.h>
 
@@ -59,23 +62,6 @@ static Status numbers_of(const Evaluation *evaluation, uint32_t v, const void **
     return STATUS_OK;
 }
 
-/* Element offset of the matrix that an operand contributes to result matrix `batch`: its leading
- * axes of extent 1 stand still. */
-static uint64_t matrix_offset(const Shape *operand, const Shape *result, uint64_t batch) {
-    uint64_t offset = 0, stride = 1;
-    uint32_t lead = operand->rank - 2, result_lead = result->rank - 2;
-    for (uint32_t i = 1; i <= result_lead; i++) {
-        uint64_t index = batch % result->dims[result_lead - i];
-        batch /= result->dims[result_lead - i];
-        if (i > lead)
-            continue;
-        uint32_t extent = operand->dims[lead - i];
-        offset += (extent > 1 ? index : 0) * stride;
-        stride *= extent;
-    }
-    return offset * operand->dims[operand->rank - 2] * operand->dims[operand->rank - 1];
-}
-
 /* [rows,columns] → [columns,rows] */
 static void transpose(const uint8_t *from, uint32_t rows, uint32_t columns, size_t size,
                       uint8_t *to) {
@@ -86,25 +72,31 @@ static void transpose(const uint8_t *from, uint32_t rows, uint32_t columns, size
 
 /* One operand of a product, matrix by matrix. */
 typedef struct Operand {
-    const GraphValue *value;
     const uint8_t *numbers;
     void *owned;
-    uint8_t *transposed; /* room for one matrix, or NULL */
+    uint32_t rows, columns; /* of a matrix as it is stored */
+    bool transpose;
+    uint8_t *transposed; /* room for one matrix, if it must be */
     size_t size;
 } Operand;
 
-static Status open_operand(const Evaluation *evaluation, uint32_t v, bool transposed,
-                           Operand *operand) {
-    *operand = (Operand){.value = &evaluation->graph->values.items[v]};
-    const Shape *shape = &operand->value->shape;
+static Status open_operand(const Evaluation *evaluation, uint32_t op, int side, Operand *operand) {
+    const GraphOp *gemm = &evaluation->graph->ops.items[op];
+    GraphGemm extents = graph_gemm(evaluation->graph, op);
+    uint32_t v = gemm->operands[side];
+    *operand = (Operand){.rows = side ? extents.inner : extents.rows,
+                         .columns = side ? extents.columns : extents.inner,
+                         .transpose = side ? gemm->transpose_right : gemm->transpose_left,
+                         .size = number_bytes(evaluation, &evaluation->graph->values.items[v])};
     const void *numbers;
     Status status = numbers_of(evaluation, v, &numbers, &operand->owned);
     operand->numbers = numbers;
-    operand->size = number_bytes(evaluation, operand->value);
-    if (status != STATUS_OK || !transposed)
+    if (status != STATUS_OK || !operand->transpose)
         return status;
-    operand->transposed = mem_alloc(
-        (size_t)shape->dims[shape->rank - 2] * shape->dims[shape->rank - 1], operand->size);
+    uint32_t columns = operand->rows;
+    operand->rows = operand->columns;
+    operand->columns = columns;
+    operand->transposed = mem_alloc((size_t)operand->rows * operand->columns, operand->size);
     return operand->transposed ? STATUS_OK : no_memory(evaluation->diag);
 }
 
@@ -113,32 +105,33 @@ static void close_operand(Operand *operand) {
     mem_free(operand->transposed);
 }
 
-static const void *operand_matrix(const Operand *operand, const Shape *result, uint64_t batch) {
-    const Shape *shape = &operand->value->shape;
-    const uint8_t *matrix = operand->numbers + matrix_offset(shape, result, batch) * operand->size;
-    if (!operand->transposed)
+/* The matrix that begins at a row. */
+static const void *operand_matrix(const Operand *operand, uint64_t row) {
+    const uint8_t *matrix = operand->numbers + row * operand->columns * operand->size;
+    if (!operand->transpose)
         return matrix;
-    transpose(matrix, shape->dims[shape->rank - 2], shape->dims[shape->rank - 1], operand->size,
-              operand->transposed);
+    transpose(matrix, operand->rows, operand->columns, operand->size, operand->transposed);
     return operand->transposed;
 }
 
-static Status multiply(const Evaluation *evaluation, uint32_t op, const Operand *left,
-                       const Operand *right, const PlanSum *sum, uint8_t *out) {
-    const GraphValue *result =
-        &evaluation->graph->values.items[evaluation->graph->ops.items[op].result];
-    GraphGemm extents = graph_gemm(evaluation->graph, op);
+static Status multiply(const Evaluation *evaluation, uint32_t op, const Operand operands[2],
+                       const PlanSum *sum, uint8_t *out) {
+    const Graph *graph = evaluation->graph;
+    const GraphOp *product = &graph->ops.items[op];
+    const GraphValue *result = &graph->values.items[product->result];
+    GraphGemm extents = graph_gemm(graph, op);
     size_t matrix_bytes = (size_t)extents.rows * extents.columns * number_bytes(evaluation, result);
     Status status = STATUS_OK;
     for (uint64_t batch = 0; batch < extents.batch && status == STATUS_OK; batch++) {
-        CheckGemm gemm = {.rows = extents.rows,
-                          .inner = extents.inner,
-                          .columns = extents.columns,
-                          .left_precision = left->value->precision,
-                          .right_precision = right->value->precision,
-                          .left = operand_matrix(left, &result->shape, batch),
-                          .right = operand_matrix(right, &result->shape, batch),
-                          .sum = sum};
+        CheckGemm gemm = {
+            .rows = extents.rows,
+            .inner = extents.inner,
+            .columns = extents.columns,
+            .left_precision = graph->values.items[product->operands[0]].precision,
+            .right_precision = graph->values.items[product->operands[1]].precision,
+            .left = operand_matrix(&operands[0], graph_matrix_row(graph, op, 0, batch)),
+            .right = operand_matrix(&operands[1], graph_matrix_row(graph, op, 1, batch)),
+            .sum = sum};
         void *matrix = out + batch * matrix_bytes;
         if (evaluation->reference)
             check_gemm_f64(gemm.rows, gemm.inner, gemm.columns, gemm.left, gemm.right,
@@ -149,65 +142,121 @@ static Status multiply(const Evaluation *evaluation, uint32_t op, const Operand 
     return status;
 }
 
-static Status evaluate_gemm(const Evaluation *evaluation, uint32_t op) {
-    const GraphOp *gemm = &evaluation->graph->ops.items[op];
-    const GraphValue *value = &evaluation->graph->values.items[gemm->result];
-    Operand left, right = {0};
-    uint64_t count;
-    shape_count(&value->shape, &count);
-    Status status = open_operand(evaluation, gemm->operands[0], gemm->transpose_left, &left);
-    if (status == STATUS_OK)
-        status = open_operand(evaluation, gemm->operands[1], gemm->transpose_right, &right);
+static Status evaluate_gemm(const Evaluation *evaluation, uint32_t op, uint8_t *out) {
+    Operand operands[2] = {0};
     PlanSum sum = {0};
+    Status status = open_operand(evaluation, op, 0, &operands[0]);
+    if (status == STATUS_OK)
+        status = open_operand(evaluation, op, 1, &operands[1]);
     if (status == STATUS_OK)
         status = plan_sum(evaluation->graph, evaluation->plan, op, &sum, evaluation->diag);
-    if (status == STATUS_OK) {
-        void *out = mem_alloc(count, number_bytes(evaluation, value));
-        evaluation->results[gemm->result] = out;
-        status =
-            out ? multiply(evaluation, op, &left, &right, &sum, out) : no_memory(evaluation->diag);
-    }
+    if (status == STATUS_OK)
+        status = multiply(evaluation, op, operands, &sum, out);
     plan_sum_free(&sum);
-    close_operand(&left);
-    close_operand(&right);
+    close_operand(&operands[0]);
+    close_operand(&operands[1]);
     return status;
 }
 
 /* F16 to F143; the reference's numbers are rounded to codes and decoded again. */
-static Status evaluate_cast(const Evaluation *evaluation, uint32_t op) {
-    const GraphOp *cast = &evaluation->graph->ops.items[op];
-    const GraphValue *value = &evaluation->graph->values.items[cast->result];
-    int scale = value->precision.scale_exponent;
+static void cast(const Evaluation *evaluation, const void *numbers, uint64_t count,
+                 Precision precision, void *out) {
+    if (evaluation->reference)
+        pointwise_cast_f64(numbers, count, precision, evaluation->pool, out);
+    else
+        f8_encode_f16(out, numbers, count, F8_F143, precision.scale_exponent, F8_DEVICE_SATURATE);
+}
+
+static void gelu(const Evaluation *evaluation, const void *numbers, uint64_t count, void *out) {
+    if (evaluation->reference)
+        pointwise_gelu_f64(numbers, count, evaluation->pool, out);
+    else
+        pointwise_gelu_f16(numbers, count, evaluation->pool, out);
+}
+
+static void add(const Evaluation *evaluation, const GraphOp *op, const void *const numbers[2],
+                void *out) {
+    const GraphValue *values = evaluation->graph->values.items;
+    PointwiseAdd sum = {
+        .result = values[op->result].logical,
+        .operands = {values[op->operands[0]].logical, values[op->operands[1]].logical},
+        .numbers = {numbers[0], numbers[1]},
+        .reference = evaluation->reference,
+        .out = out};
+    pointwise_add(&sum, evaluation->pool);
+}
+
+/* An operation that works value by value. */
+static Status evaluate_pointwise(const Evaluation *evaluation, uint32_t index, uint64_t count,
+                                 void *out) {
+    const GraphOp *op = &evaluation->graph->ops.items[index];
+    const void *numbers[2] = {NULL, NULL};
+    void *owned[2] = {NULL, NULL};
+    Status status = STATUS_OK;
+    for (uint32_t i = 0; i < op->operand_count && status == STATUS_OK; i++)
+        status = numbers_of(evaluation, op->operands[i], &numbers[i], &owned[i]);
+    if (status == STATUS_OK && op->kind == GRAPH_CAST)
+        cast(evaluation, numbers[0], count, evaluation->graph->values.items[op->result].precision,
+             out);
+    else if (status == STATUS_OK && op->kind == GRAPH_GELU)
+        gelu(evaluation, numbers[0], count, out);
+    else if (status == STATUS_OK)
+        add(evaluation, op, numbers, out);
+    mem_free(owned[0]);
+    mem_free(owned[1]);
+    return status;
+}
+
+static Status evaluate_op(const Evaluation *evaluation, uint32_t index) {
+    const GraphOp *op = &evaluation->graph->ops.items[index];
+    assert(op->kind != GRAPH_REPEAT);
+    if (op->kind == GRAPH_INPUT || op->kind == GRAPH_PARAMETER || op->kind == GRAPH_OUTPUT)
+        return STATUS_OK;
+    const GraphValue *value = &evaluation->graph->values.items[op->result];
     uint64_t count;
     shape_count(&value->shape, &count);
-    const void *numbers;
-    void *owned;
-    Status status = numbers_of(evaluation, cast->operands[0], &numbers, &owned);
-    void *out = status ? NULL : mem_alloc(count, number_bytes(evaluation, value));
-    evaluation->results[cast->result] = out;
-    if (!status && !out)
-        status = no_memory(evaluation->diag);
-    if (!status && !evaluation->reference)
-        f8_encode_f16(out, numbers, count, F8_F143, scale, F8_DEVICE_SATURATE);
-    for (uint64_t i = 0; !status && evaluation->reference && i < count; i++) {
-        double number = ((const double *)numbers)[i];
-        uint8_t code = f8_from_f64(number, F8_F143, scale, F8_DEVICE_SATURATE);
-        ((double *)out)[i] = (double)f8_to_f32(code, F8_F143, scale);
+    void *out = mem_alloc(count, number_bytes(evaluation, value));
+    evaluation->results[op->result] = out;
+    if (!out)
+        return no_memory(evaluation->diag);
+    return op->kind == GRAPH_GEMM ? evaluate_gemm(evaluation, index, out)
+                                  : evaluate_pointwise(evaluation, index, count, out);
+}
+
+/* Frees what only operations up to `index` use. last: of each value, GRAPH_NONE for outputs. */
+static void free_used(const Evaluation *evaluation, uint32_t index, const uint32_t *last) {
+    const GraphOp *op = &evaluation->graph->ops.items[index];
+    for (uint32_t i = 0; i < op->operand_count; i++) {
+        uint32_t v = op->operands[i];
+        if (last[v] != index)
+            continue;
+        mem_free(evaluation->results[v]);
+        evaluation->results[v] = NULL;
     }
-    mem_free(owned);
-    return status;
+}
+
+static void find_last(const Graph *graph, uint32_t *last) {
+    for (uint32_t i = 0; i < graph->ops.count; i++) {
+        const GraphOp *op = &graph->ops.items[i];
+        for (uint32_t k = 0; k < op->operand_count; k++)
+            last[op->operands[k]] =
+                op->kind == GRAPH_OUTPUT ? GRAPH_NONE : MAX_OF(last[op->operands[k]], i);
+    }
 }
 
 static Status evaluate(const Evaluation *evaluation) {
     const Graph *graph = evaluation->graph;
     memset(evaluation->results, 0, graph->values.count * sizeof *evaluation->results);
-    Status status = STATUS_OK;
+    uint32_t *last = mem_alloc(graph->values.count, sizeof *last);
+    Status status = last ? STATUS_OK : no_memory(evaluation->diag);
+    if (last)
+        find_last(graph, last);
     for (uint32_t op = 0; op < graph->ops.count && status == STATUS_OK; op++) {
-        if (graph->ops.items[op].kind == GRAPH_GEMM)
-            status = evaluate_gemm(evaluation, op);
-        else if (graph->ops.items[op].kind == GRAPH_CAST)
-            status = evaluate_cast(evaluation, op);
+        status = evaluate_op(evaluation, op);
+        if (status == STATUS_OK)
+            free_used(evaluation, op, last);
     }
+    mem_free(last);
     for (size_t v = 0; v < graph->values.count && status != STATUS_OK; v++) {
         mem_free(evaluation->results[v]);
         evaluation->results[v] = NULL;

@@ -215,7 +215,8 @@ static void test_graph(void **state) {
                                "parameter %c \"c\" : f16[6,7]\n"
                                "%p = gemm %a, %b {transpose_left=true} : f16[2,4,3,7]\n"
                                "%q = gemm %p, %c {transpose_right=true} : f16[2,4,3,6]\n"
-                               "output %q \"q\"\n";
+                               "output %q \"q\"\n"
+                               "output %p \"p\"\n";
     Graph *graph;
     assert_int_equal(graph_parse(text, sizeof text - 1, "g", &graph, NULL), STATUS_OK);
     Random random = random_seed(9);
@@ -272,6 +273,7 @@ static void test_cast(void **state) {
                                "parameter %w \"w\" : f8f143(s=-3)[70,9]\n"
                                "%q = cast %x : f8f143(s=-4)[40,70]\n"
                                "%y = gemm %q, %w : f16[40,9]\n"
+                               "output %q \"q\"\n"
                                "output %y \"y\"\n";
     Graph *graph;
     assert_int_equal(graph_parse(text, sizeof text - 1, "g", &graph, NULL), STATUS_OK);
