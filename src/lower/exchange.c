@@ -282,7 +282,8 @@ static bool add_part(Exchange *exchange, const PlanMove *move, uint32_t owner, u
     const Plan *plan = exchange->lowering->plan;
     const PlanStep *reduce = reduce_of(plan, move->target);
     PlanPiece piece = plan_owned_piece(plan, reduce, owner);
-    uint32_t block = plan->gemm.rows * plan->gemm.columns;
+    const GemmChoice *choice = plan_choice(plan, reduce->op);
+    uint32_t block = choice->rows * choice->columns;
     exchange->source_tile = owner % block + part * block;
     exchange->source_buffer =
         lower_find(exchange->lowering->result, exchange->source_tile, move->source);
@@ -305,7 +306,8 @@ static bool add_part(Exchange *exchange, const PlanMove *move, uint32_t owner, u
 /* Round j: part i sends to the owner j parts further on. */
 static void add_sum(Exchange *exchange, const PlanMove *move) {
     const Plan *plan = exchange->lowering->plan;
-    uint32_t block = plan->gemm.rows * plan->gemm.columns, parts = plan->gemm.inner;
+    const GemmChoice *choice = plan_choice(plan, reduce_of(plan, move->target)->op);
+    uint32_t block = choice->rows * choice->columns, parts = choice->inner;
     const Format *owners = &value_of(exchange, move->target)->format;
     for (uint32_t round = 1; round < parts; round++)
         for (uint32_t tile = 0; tile < owners->tile_count; tile++) {

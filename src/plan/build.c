@@ -1,6 +1,8 @@
 /* What a graph asks for, which choices there are, and whole plans of them. */
 #include "chip/chip.h"
-#include "plan/gemm.h"
+#include "plan/task.h"
+
+#include <string.h>
 
 enum { MOST_INNER_PARTS = 127 }; /* that the reduction kernel adds up */
 
@@ -8,7 +10,15 @@ void plan_free(Plan *plan) {
     mem_free(plan->values);
     mem_free(plan->steps);
     mem_free(plan->moves);
+    mem_free(plan->choices);
     *plan = (Plan){0};
+}
+
+const GemmChoice *plan_choice(const Plan *plan, uint32_t op) {
+    for (uint32_t i = 0; i < plan->choice_count; i++)
+        if (plan->choices[i].op == op)
+            return &plan->choices[i].gemm;
+    return NULL;
 }
 
 uint32_t plan_tiles_used(const Plan *plan) {
@@ -58,16 +68,17 @@ static bool is_forced(const PlanOptions *options, uint32_t value) {
     return false;
 }
 
-/* The one cast of a graph that computes nothing else, or GRAPH_NONE. */
-static uint32_t only_cast(const Graph *graph) {
-    uint32_t found = GRAPH_NONE, computing = 0;
-    for (uint32_t i = 0; i < graph->ops.count; i++) {
-        GraphOpKind kind = graph->ops.items[i].kind;
-        computing += kind == GRAPH_GEMM || kind == GRAPH_CAST;
-        if (kind == GRAPH_CAST)
+/* The one cast of a graph that computes nothing else and whose homes are forced, or GRAPH_NONE. */
+static uint32_t only_cast(const Graph *graph, const PlanOptions *options) {
+    uint32_t found = GRAPH_NONE;
+    for (uint32_t i = 0; i < graph->ops.count; i++)
+        if (graph->ops.items[i].kind == GRAPH_CAST)
             found = i;
-    }
-    return computing == 1 && graph->values.count == 2 ? found : GRAPH_NONE;
+    if (found == GRAPH_NONE || graph->values.count != 2)
+        return GRAPH_NONE;
+    const GraphOp *op = &graph->ops.items[found];
+    return is_forced(options, op->operands[0]) && is_forced(options, op->result) ? found
+                                                                                 : GRAPH_NONE;
 }
 
 static Status find_cast(const Graph *graph, uint32_t op, const PlanOptions *options, Diag *diag) {
@@ -93,47 +104,152 @@ static Status find_cast(const Graph *graph, uint32_t op, const PlanOptions *opti
     return STATUS_OK;
 }
 
-Status task_find(const Graph *graph, const PlanOptions *options, PlanTask *task, Diag *diag) {
-    *task = (PlanTask){.op = only_cast(graph)};
-    if (task->op != GRAPH_NONE)
-        return find_cast(graph, task->op, options, diag);
-    task->is_gemm = true;
-    Status status = gemm_find(graph, &task->gemm, diag);
-    task->op = task->gemm.op;
-    if (status || !options->device_input)
-        return status;
-    uint32_t group = precision_group((Precision){.kind = task->gemm.precision});
-    for (int i = 0; i < 2; i++) {
-        GemmOperand *operand = &task->gemm.operands[i];
-        operand->device = !operand->parameter;
-        operand->device_home = plan_device_format(&graph->values.items[operand->value].shape,
-                                                  operand->inner_axis == 0, group, options->tiles);
+/* One GEMM, and every value is its result, an operand, or what an operand is cast from; nothing is
+ * shared. */
+static bool is_single(const Graph *graph, uint32_t op) {
+    const PlanGemm gemm = gemm_describe(graph, op);
+    const GemmOperand *left = &gemm.operands[0], *right = &gemm.operands[1];
+    if (left->source == right->source)
+        return false;
+    for (uint32_t i = 0; i < graph->values.count; i++)
+        if (i != left->value && i != left->source && i != right->value && i != right->source &&
+            i != gemm.result)
+            return false;
+    for (uint32_t i = 0; i < graph->ops.count; i++) {
+        const GraphOp *output = &graph->ops.items[i];
+        if (output->kind == GRAPH_OUTPUT && output->operands[0] != gemm.result &&
+            (output->operands[0] != left->source || left->cast != GRAPH_NONE) &&
+            (output->operands[0] != right->source || right->cast != GRAPH_NONE))
+            return false;
+    }
+    return true;
+}
+
+static Status refuse(const Graph *graph, uint32_t op, Diag *diag, const char *why) {
+    DiagPlace place = {.tile = -1, .file = graph->file, .line = graph->ops.items[op].line};
+    return diag_error(diag, ERR_PLAN_GRAPH, place, "%s", why);
+}
+
+static Status no_memory(Diag *diag) {
+    return diag_error(diag, ERR_NO_MEMORY, DIAG_NOWHERE, "planning a graph");
+}
+
+static Status find_gemms(const Graph *graph, PlanTask *task, Diag *diag) {
+    for (uint32_t i = 0; i < graph->ops.count; i++) {
+        const GraphOp *op = &graph->ops.items[i];
+        if (op->kind == GRAPH_GEMM && (graph->values.items[op->operands[0]].shape.rank != 2 ||
+                                       graph->values.items[op->operands[1]].shape.rank != 2))
+            return refuse(graph, i, diag, "a GEMM with batch axes cannot be planned yet");
+        if (op->kind == GRAPH_GEMM && !vec_push(&task->choosing, i))
+            return no_memory(diag);
     }
     return STATUS_OK;
 }
 
-bool task_sketch(const Graph *graph, const PlanTask *task, const GemmChoice *choice,
+/* From the last operation to the first one, so that of several users the first one decides. */
+static Status find_uses(const Graph *graph, PlanTask *task, Diag *diag) {
+    task->absorbed = mem_alloc(graph->ops.count + 1, sizeof *task->absorbed);
+    task->axis = mem_alloc(graph->values.count + 1, sizeof *task->axis);
+    if (!task->absorbed || !task->axis)
+        return no_memory(diag);
+    for (size_t v = 0; v < graph->values.count; v++)
+        task->axis[v] = graph->values.items[v].shape.rank == 2;
+    for (uint32_t i = 0; i < graph->ops.count; i++)
+        task->absorbed[i] = graph->ops.items[i].kind == GRAPH_CAST;
+    for (uint32_t i = (uint32_t)graph->ops.count; i-- > 0;) {
+        const GraphOp *op = &graph->ops.items[i];
+        for (uint32_t k = 0; k < op->operand_count; k++) {
+            uint32_t value = op->operands[k], made_by = graph->values.items[value].op;
+            if (op->kind == GRAPH_GEMM)
+                task->axis[value] = k == 0 ? !op->transpose_left : op->transpose_right;
+            else if (op->result != GRAPH_NONE && graph->values.items[value].shape.rank == 2)
+                task->axis[value] = task->axis[op->result];
+            if (op->kind != GRAPH_GEMM)
+                task->absorbed[made_by] = false;
+        }
+    }
+    return STATUS_OK;
+}
+
+static void place_device_inputs(const Graph *graph, const PlanOptions *options, PlanTask *task) {
+    uint32_t group = precision_group((Precision){.kind = task->gemm.precision});
+    for (int i = 0; i < 2; i++) {
+        GemmOperand *operand = &task->gemm.operands[i];
+        operand->device = !operand->parameter && options->device_input;
+        if (operand->device)
+            operand->home = plan_device_format(&graph->values.items[operand->value].shape,
+                                               operand->inner_axis == 0, group, options->tiles);
+    }
+}
+
+Status task_find(const Graph *graph, const PlanOptions *options, PlanTask *task, Diag *diag) {
+    *task = (PlanTask){.kind = TASK_CAST, .op = only_cast(graph, options)};
+    if (task->op != GRAPH_NONE) {
+        Status status = find_cast(graph, task->op, options, diag);
+        return status || vec_push(&task->choosing, task->op) ? status : no_memory(diag);
+    }
+    Status status = find_gemms(graph, task, diag);
+    if (status)
+        return status;
+    task->kind = TASK_GRAPH;
+    if (task->choosing.count == 1 && is_single(graph, task->choosing.items[0])) {
+        task->kind = TASK_GEMM;
+        task->op = task->choosing.items[0];
+        task->gemm = gemm_describe(graph, task->op);
+        place_device_inputs(graph, options, task);
+        return STATUS_OK;
+    }
+    return find_uses(graph, task, diag);
+}
+
+void task_free(PlanTask *task) {
+    vec_free(&task->choosing);
+    mem_free(task->absorbed);
+    mem_free(task->axis);
+    *task = (PlanTask){0};
+}
+
+bool task_sketch(const Graph *graph, const PlanTask *task, const GemmChoice choices[],
                  const PlanOptions *options, PriceTable *table, Sketch *sketch) {
-    if (!task->is_gemm)
-        return cast_sketch(graph, task->op, &choice->operands[0], options, table, sketch);
-    gemm_sketch(graph, &task->gemm, choice, table, sketch);
+    sketch_begin(sketch, graph);
+    switch (task->kind) {
+    case TASK_CAST: return sketch_cast(sketch, task->op, &choices->operands[0], options, table);
+    case TASK_GEMM: sketch_add_gemm(sketch, &task->gemm, choices, table); break;
+    case TASK_GRAPH: task_assemble(task, choices, options, table, sketch); break;
+    }
     return sketch->possible;
 }
 
-Status task_plan(const Graph *graph, const PlanTask *task, const GemmChoice *choice,
-                 const PlanOptions *options, Plan *plan, Diag *diag) {
-    Sketch sketch;
-    *plan = (Plan){0};
-    if (!task_sketch(graph, task, choice, options, NULL, &sketch))
-        return diag_error(diag, ERR_PLAN_GRID, DIAG_NOWHERE,
-                          "with this grid an operand is larger than the memory of a tile");
-    Status status = sketch_plan(&sketch, plan, diag);
+static Status sketch_to_plan(const PlanTask *task, const GemmChoice choices[],
+                             const PlanOptions *options, Sketch *sketch, Plan *plan, Diag *diag) {
+    Status status = sketch_plan(sketch, plan, diag);
     if (status)
         return status;
     plan->tiles = options->tiles;
     plan->device_input = options->device_input;
-    plan->is_gemm = task->is_gemm;
-    plan->op = task->op;
-    plan->gemm = *choice;
+    plan->choice_count = (uint32_t)task->choosing.count;
+    plan->choices = mem_alloc(task->choosing.count + 1, sizeof *plan->choices);
+    if (!plan->choices) {
+        plan_free(plan);
+        return no_memory(diag);
+    }
+    for (size_t i = 0; i < task->choosing.count; i++)
+        plan->choices[i] = (PlanChoice){task->choosing.items[i], choices[i]};
     return STATUS_OK;
+}
+
+Status task_plan(const Graph *graph, const PlanTask *task, const GemmChoice choices[],
+                 const PlanOptions *options, Plan *plan, Diag *diag) {
+    Sketch sketch = {0};
+    *plan = (Plan){0};
+    Status status;
+    if (task_sketch(graph, task, choices, options, NULL, &sketch))
+        status = sketch_to_plan(task, choices, options, &sketch, plan, diag);
+    else if (sketch.no_memory)
+        status = no_memory(diag);
+    else
+        status = diag_error(diag, ERR_PLAN_GRID, DIAG_NOWHERE,
+                            "with this grid an operand is larger than the memory of a tile");
+    sketch_free(&sketch);
+    return status;
 }

@@ -35,7 +35,7 @@ PlanPiece plan_owned_piece(const Plan *plan, const PlanStep *reduce, uint32_t ti
     held = tile_shard(plan, reduce->target, tile, &part) && held;
     assert(held);
     (void)held;
-    uint32_t rows = plan->gemm.swapped ? 1 : 0, columns = 1 - rows;
+    uint32_t rows = plan_choice(plan, reduce->op)->swapped ? 1 : 0, columns = 1 - rows;
     PlanPiece piece = block_of(&part);
     piece.part_rows = block_of(&whole).rows;
     piece.first_row = part.bounds[rows].start - whole.bounds[1 + rows].start;
@@ -67,18 +67,19 @@ uint64_t plan_inside_offset(const Plan *plan, uint32_t value, uint32_t tile) {
     return piece_offset(&piece, 0);
 }
 
-static uint32_t own_part(const Plan *plan, uint32_t tile) {
-    return tile / (plan->gemm.rows * plan->gemm.columns);
+static uint32_t own_part(const GemmChoice *choice, uint32_t tile) {
+    return tile / (choice->rows * choice->columns);
 }
 
 uint64_t plan_received_offset(const Plan *plan, const PlanStep *reduce, uint32_t tile,
                               uint32_t other, uint32_t panel) {
     PlanPiece piece = plan_owned_piece(plan, reduce, tile);
+    const GemmChoice *choice = plan_choice(plan, reduce->op);
     uint64_t bytes = (uint64_t)piece.rows * ROW_BYTES;
-    uint32_t number = other < own_part(plan, tile) ? other : other - 1;
+    uint32_t number = other < own_part(choice, tile) ? other : other - 1;
     if (in_one_call(&piece))
         return (number * (uint64_t)piece.panels + panel) * bytes;
-    return (panel * (uint64_t)(plan->gemm.inner - 1) + number) * bytes;
+    return (panel * (uint64_t)(choice->inner - 1) + number) * bytes;
 }
 
 uint32_t plan_call_count(const Graph *graph, const Plan *plan, const PlanStep *step,
@@ -95,10 +96,7 @@ uint32_t plan_call_count(const Graph *graph, const Plan *plan, const PlanStep *s
 
 static void gemm_call(const Graph *graph, const Plan *plan, const PlanStep *step, uint32_t tile,
                       PlanCall *call) {
-    PlanGemm gemm;
-    Status status = gemm_find(graph, &gemm, NULL);
-    assert(status == STATUS_OK);
-    (void)status;
+    PlanGemm gemm = gemm_describe(graph, step->op);
     Shard target, left;
     bool held = tile_shard(plan, step->target, tile, &target);
     held = tile_shard(plan, step->sources[0], tile, &left) && held;
@@ -106,7 +104,7 @@ static void gemm_call(const Graph *graph, const Plan *plan, const PlanStep *step
     (void)held;
     PlanPiece block = block_of(&target);
     GemmExtents part = {block.rows, block.panels, left.layout.inner / left.layout.group};
-    call->spec = gemm_spec(&gemm, &plan->gemm, part);
+    call->spec = gemm_spec(&gemm, plan_choice(plan, step->op), part);
     if (gemm.precision == PRECISION_F8F143)
         call->scalars[0] = gemm.scale;
     for (int i = 0; i < 2; i++)
@@ -116,14 +114,15 @@ static void gemm_call(const Graph *graph, const Plan *plan, const PlanStep *step
 static void reduce_call(const Plan *plan, const PlanStep *step, uint32_t tile, uint32_t number,
                         PlanCall *call) {
     PlanPiece piece = plan_owned_piece(plan, step, tile);
+    const GemmChoice *choice = plan_choice(plan, step->op);
     uint32_t panels = in_one_call(&piece) ? piece.panels : 1;
     uint32_t bytes = piece.rows * panels * ROW_BYTES;
     call->spec = (KernelSpec){
         .family = KERNEL_REDUCE,
-        .reduce = {.parts = plan->gemm.inner, .count = bytes / 2, .wide = plan->gemm.wide_sum}};
+        .reduce = {.parts = choice->inner, .count = bytes / 2, .wide = choice->wide_sum}};
     call->operands[0].offset = number * bytes;
     call->operands[1] = (PlanOperand){step->sources[0], piece_offset(&piece, number)};
-    call->operands[2] = (PlanOperand){step->sources[1], number * bytes * (plan->gemm.inner - 1)};
+    call->operands[2] = (PlanOperand){step->sources[1], number * bytes * (choice->inner - 1)};
 }
 
 static void cast_call(const Graph *graph, const Plan *plan, const PlanStep *step, uint32_t tile,
@@ -171,13 +170,10 @@ static uint32_t *owner_digits(const Format *format, uint32_t axis, uint32_t exte
 
 Status plan_sum(const Graph *graph, const Plan *plan, uint32_t op, PlanSum *sum, Diag *diag) {
     *sum = (PlanSum){.parts = 1};
-    if (!plan || !plan->is_gemm || plan->op != op || plan->gemm.inner == 1)
+    const GemmChoice *choice = plan ? plan_choice(plan, op) : NULL;
+    if (!choice || choice->inner == 1)
         return STATUS_OK;
-    PlanGemm gemm;
-    Status status = gemm_find(graph, &gemm, diag);
-    if (status)
-        return status;
-    const GemmChoice *choice = &plan->gemm;
+    PlanGemm gemm = gemm_describe(graph, op);
     Format use = gemm_use_format(graph, &gemm, choice, 0);
     const AxisTiling *inner = &use.axes[gemm.operands[0].inner_axis];
     const Format *result = &plan->values[gemm.result].format;

@@ -1,7 +1,7 @@
-#include "plan/gemm.h"
-#include "plan/search.h"
+#include "plan/joint.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 static const char *kind_name(const GemmChoice *choice) {
     static const char *const names[2][2] = {
@@ -52,6 +52,7 @@ static const char *reason(const Plan *plan, const PlanStep *step) {
     switch (step->kind) {
     case PLAN_LOCAL: return "what its next move leaves on a tile, and padding";
     case PLAN_GEMM: return "the product";
+    case PLAN_POINT: return "value by value, where they lie";
     case PLAN_REDUCE: return "the inner dimension is cut";
     case PLAN_CAST:
         return plan->values[step->target].kind == PLAN_MOVED ||
@@ -70,7 +71,8 @@ static void explain_steps(const Graph *graph, const Plan *plan, FILE *out) {
                                         [PLAN_EXCHANGE] = "exchange",
                                         [PLAN_CAST] = "cast",
                                         [PLAN_GEMM] = "gemm",
-                                        [PLAN_REDUCE] = "sum"};
+                                        [PLAN_REDUCE] = "sum",
+                                        [PLAN_POINT] = "point"};
     for (uint32_t i = 0; i < plan->step_count; i++) {
         const PlanStep *step = &plan->steps[i];
         fprintf(out, "  step %u: %s, %" PRIu64 " cycles: %s", i, names[step->kind], step->cycles,
@@ -137,20 +139,61 @@ static void explain_gemm(const PlanSearch *search, const PlanGemm *gemm, const P
             explain_part(gemm, best, plan->steps[i].cycles, out);
 }
 
-void plan_explain(const PlanSearch *search, size_t chosen, FILE *out) {
-    PlanTask task;
-    Plan plan;
-    if (task_find(search->graph, &search->options, &task, NULL) != STATUS_OK ||
-        plan_build(search, &search->candidates[chosen], &plan, NULL) != STATUS_OK)
+/* Of one product of several: its grid, and what others would have cost alone. */
+static void explain_product(const PlanSearch *search, const PlanProduct *product,
+                            const GemmChoice *choice, FILE *out) {
+    const GraphOp *op = &search->graph->ops.items[product->op];
+    PlanGemm gemm = gemm_describe(search->graph, product->op);
+    fprintf(out, "%%%s: [%u,%u] x [%u,%u]\n  chosen: grid %u x %u x %u, %s, of %" PRIu64
+                 " choices\n",
+            search->graph->values.items[op->result].name, gemm.rows, gemm.inner, gemm.inner,
+            gemm.columns, choice->rows, choice->columns, choice->inner, kind_name(choice),
+            product->search.grids);
+    size_t at = 0;
+    while (at < product->search.count &&
+           memcmp(&product->search.candidates[at].gemm, choice, sizeof *choice) != 0)
+        at++;
+    if (at == product->search.count)
         return;
-    if (task.is_gemm)
-        explain_gemm(search, &task.gemm, &plan, chosen, out);
-    explain_steps(search->graph, &plan, out);
-    explain_values(search->graph, &plan, out);
-    if (task.is_gemm) {
+    fprintf(out,
+            "  alone, with operands evenly spread: %" PRIu64
+            " cycles; %zu cheaper ones cost more in the whole\n  next best grids of this kind, and "
+            "the best of the other kinds, alone:\n",
+            product->search.candidates[at].cycles, at);
+    explain_others(&product->search, at, true, 3, out);
+    explain_others(&product->search, at, false, 5, out);
+}
+
+static void explain_graph(const PlanSearch *search, size_t chosen, const PlanTask *task,
+                          FILE *out) {
+    const PlanCandidate *best = &search->candidates[chosen];
+    fprintf(out, "%zu products, %u different, on at most %u tiles: %" PRIu64
+                 " cycles; %zu cheaper plans found no placement\n",
+            task->choosing.count, search->product_count, search->options.tiles, best->cycles,
+            chosen);
+    for (uint32_t i = 0; i < search->product_count; i++)
+        for (size_t k = 0; k < task->choosing.count; k++)
+            if (task->choosing.items[k] == search->products[i].op)
+                explain_product(search, &search->products[i], &best->choices[k], out);
+}
+
+void plan_explain(const PlanSearch *search, size_t chosen, FILE *out) {
+    PlanTask task = {0};
+    Plan plan = {0};
+    if (task_find(search->graph, &search->options, &task, NULL) == STATUS_OK &&
+        plan_build(search, &search->candidates[chosen], &plan, NULL) == STATUS_OK) {
+        if (task.kind == TASK_GEMM)
+            explain_gemm(search, &task.gemm, &plan, chosen, out);
+        if (task.kind == TASK_GRAPH)
+            explain_graph(search, chosen, &task, out);
+        explain_steps(search->graph, &plan, out);
+        explain_values(search->graph, &plan, out);
+    }
+    if (task.kind == TASK_GEMM) {
         fprintf(out, "  next best grids of this kind, and the best of the other kinds:\n");
         explain_others(search, chosen, true, 3, out);
         explain_others(search, chosen, false, 5, out);
     }
     plan_free(&plan);
+    task_free(&task);
 }

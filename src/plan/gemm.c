@@ -5,24 +5,6 @@
 
 #include <assert.h>
 
-static Status refuse(const Graph *graph, uint32_t op, Diag *diag, const char *why) {
-    DiagPlace place = {.tile = -1, .file = graph->file, .line = graph->ops.items[op].line};
-    return diag_error(diag, ERR_PLAN_GRAPH, place, "%s", why);
-}
-
-static Status check_gemm(const Graph *graph, uint32_t op, Diag *diag) {
-    const GraphOp *gemm = &graph->ops.items[op];
-    const Shape *left = &graph->values.items[gemm->operands[0]].shape;
-    const Shape *right = &graph->values.items[gemm->operands[1]].shape;
-    if (left->rank != 2 || right->rank != 2)
-        return refuse(graph, op, diag, "a GEMM with batch axes cannot be planned yet");
-    if (gemm->operands[0] == gemm->operands[1])
-        return refuse(graph, op, diag,
-                      "a GEMM of a value with itself cannot be planned yet: the two operands need "
-                      "different formats");
-    return STATUS_OK;
-}
-
 static GemmOperand find_operand(const Graph *graph, uint32_t value, uint32_t inner_axis) {
     GemmOperand operand = {
         .value = value, .source = value, .cast = GRAPH_NONE, .inner_axis = inner_axis};
@@ -36,56 +18,21 @@ static GemmOperand find_operand(const Graph *graph, uint32_t value, uint32_t inn
     return operand;
 }
 
-/* Every value is the result, an operand, or what an operand is cast from; nothing is shared. */
-static Status check_values(const Graph *graph, const PlanGemm *gemm, Diag *diag) {
-    const GemmOperand *left = &gemm->operands[0], *right = &gemm->operands[1];
-    if (left->source == right->source)
-        return refuse(graph, gemm->op, diag,
-                      "a GEMM whose operands come from one value cannot be planned yet");
-    for (uint32_t i = 0; i < graph->values.count; i++)
-        if (i != left->value && i != left->source && i != right->value && i != right->source &&
-            i != gemm->result)
-            return refuse(graph, graph->values.items[i].op, diag,
-                          "a value that is no operand of the GEMM cannot be planned yet");
-    for (uint32_t i = 0; i < graph->ops.count; i++) {
-        const GraphOp *op = &graph->ops.items[i];
-        if (op->kind == GRAPH_OUTPUT && op->operands[0] != gemm->result &&
-            (op->operands[0] != left->source || left->cast != GRAPH_NONE) &&
-            (op->operands[0] != right->source || right->cast != GRAPH_NONE))
-            return refuse(graph, i, diag, "a cast value cannot be an output as well yet");
-    }
-    return STATUS_OK;
-}
-
-Status gemm_find(const Graph *graph, PlanGemm *gemm, Diag *diag) {
-    uint32_t found = GRAPH_NONE;
-    for (uint32_t i = 0; i < graph->ops.count; i++) {
-        if (graph->ops.items[i].kind != GRAPH_GEMM)
-            continue;
-        if (found != GRAPH_NONE)
-            return refuse(graph, i, diag, "a graph of more than one GEMM cannot be planned yet");
-        found = i;
-    }
-    if (found == GRAPH_NONE)
-        return refuse(graph, 0, diag, "the graph computes nothing");
-    Status status = check_gemm(graph, found, diag);
-    if (status)
-        return status;
-    const GraphOp *op = &graph->ops.items[found];
-    GraphGemm extents = graph_gemm(graph, found);
-    Precision left = graph->values.items[op->operands[0]].precision;
-    Precision right = graph->values.items[op->operands[1]].precision;
-    *gemm =
-        (PlanGemm){.op = found,
-                   .result = op->result,
-                   .operands = {find_operand(graph, op->operands[0], op->transpose_left ? 0 : 1),
-                                find_operand(graph, op->operands[1], op->transpose_right ? 1 : 0)},
-                   .rows = extents.rows,
-                   .inner = extents.inner,
-                   .columns = extents.columns,
-                   .precision = left.kind,
-                   .scale = left.scale_exponent + right.scale_exponent};
-    return check_values(graph, gemm, diag);
+PlanGemm gemm_describe(const Graph *graph, uint32_t op) {
+    const GraphOp *gemm = &graph->ops.items[op];
+    GraphGemm extents = graph_gemm(graph, op);
+    Precision left = graph->values.items[gemm->operands[0]].precision;
+    Precision right = graph->values.items[gemm->operands[1]].precision;
+    return (PlanGemm){
+        .op = op,
+        .result = gemm->result,
+        .operands = {find_operand(graph, gemm->operands[0], gemm->transpose_left ? 0 : 1),
+                     find_operand(graph, gemm->operands[1], gemm->transpose_right ? 1 : 0)},
+        .rows = extents.rows,
+        .inner = extents.inner,
+        .columns = extents.columns,
+        .precision = left.kind,
+        .scale = left.scale_exponent + right.scale_exponent};
 }
 
 GemmExtents gemm_extents(const PlanGemm *gemm, bool swapped) {
@@ -112,7 +59,7 @@ static int role_of(const GemmChoice *choice, int i) {
 }
 
 bool gemm_moves(const PlanGemm *gemm, const GemmChoice *choice, int i) {
-    return gemm->operands[i].device ||
+    return gemm->operands[i].device || gemm->operands[i].fixed ||
            choice->operands[i].copies < gemm_users(choice, role_of(choice, i));
 }
 
@@ -237,8 +184,8 @@ static Format home_format(const Graph *graph, const PlanGemm *gemm, const GemmCh
     const GemmOperand *operand = &gemm->operands[i];
     const Shape *shape = &graph->values.items[operand->value].shape;
     Format format;
-    if (operand->device) {
-        format = operand->device_home;
+    if (operand->device || operand->fixed) {
+        format = operand->home;
         format.precision = precision;
         format.memory_class = class;
         format.axes[operand->inner_axis].padding = precision_group(precision);
@@ -258,6 +205,8 @@ Format gemm_home_format(const Graph *graph, const PlanGemm *gemm, const GemmChoi
     const GemmOperand *operand = &gemm->operands[i];
     const OperandChoice *how = &choice->operands[i];
     Precision precision = graph->values.items[operand->source].precision;
+    if (operand->fixed)
+        return operand->home;
     if (!gemm_moves(gemm, choice, i))
         return operand->cast == GRAPH_NONE ? gemm_use_format(graph, gemm, choice, i)
                                            : gemm_staged_format(graph, gemm, choice, i);

@@ -12,8 +12,10 @@ typedef struct GemmOperand {
     uint32_t cast;   /* operation, or GRAPH_NONE */
     bool parameter;
     uint32_t inner_axis; /* of the value's shape */
-    bool device;         /* a device input: its home is device_home */
-    Format device_home;
+    /* The source lies on the chip, in `home`: as a device input, whose memory class is free, or
+     * fixed by an earlier operation. */
+    bool device, fixed;
+    Format home;
 } GemmOperand;
 
 typedef struct PlanGemm {
@@ -24,8 +26,8 @@ typedef struct PlanGemm {
     int32_t scale;                 /* sum of the operands' scale exponents */
 } PlanGemm;
 
-/* The one GEMM of a graph in which every value belongs to it. ERR_PLAN_GRAPH. */
-Status gemm_find(const Graph *graph, PlanGemm *gemm, Diag *diag);
+/* A GEMM of two matrices; its operands as the graph has them. */
+PlanGemm gemm_describe(const Graph *graph, uint32_t op);
 
 /* Which logical operand plays a role. */
 static inline int gemm_operand(const GemmChoice *choice, int role) {
@@ -90,51 +92,6 @@ void load_add_move(ExchangeLoad *load, const Format *from, const Format *to, con
 void load_add_sum(ExchangeLoad *load, const PlanGemm *gemm, const GemmChoice *choice);
 uint64_t price_exchange(const ExchangeLoad *load);
 
-/* ---- the plan of a choice, in fixed room (sketch.c) */
-enum { SKETCH_VALUES = 12, SKETCH_STEPS = 8, SKETCH_MOVES = 4 };
-
-typedef struct Sketch {
-    uint32_t value_count, step_count, move_count;
-    PlanValue values[SKETCH_VALUES];
-    PlanStep steps[SKETCH_STEPS];
-    PlanMove moves[SKETCH_MOVES];
-    bool possible; /* kernels take all parts */
-    uint64_t cycles;
-} Sketch;
-
-void gemm_sketch(const Graph *graph, const PlanGemm *gemm, const GemmChoice *choice,
-                 PriceTable *table, Sketch *sketch);
-/* A graph of one cast, `op`, with forced homes; false if no kernel and no move gets from one to the
- * other in this way. */
-bool cast_sketch(const Graph *graph, uint32_t op, const OperandChoice *choice,
-                 const PlanOptions *options, PriceTable *table, Sketch *sketch);
-
-/* Bytes of all stored values, without tails and rows: on the fullest tile, what of it needs region
- * 1 (each the largest sum over the steps), and over all tiles (all values). */
-typedef struct SketchBytes {
-    uint64_t tile, interleaved, total;
-} SketchBytes;
-
-SketchBytes sketch_bytes(const Graph *graph, const Sketch *sketch);
-/* As a plan of its own; the caller fills in the choice. */
-Status sketch_plan(const Sketch *sketch, Plan *plan, Diag *diag);
-
 /* Is there such a grid on so many tiles? ERR_PLAN_TILES, ERR_PLAN_GRID. */
 Status gemm_check_choice(const PlanGemm *gemm, const GemmChoice *choice, uint32_t tiles,
                          Diag *diag);
-
-/* ---- what a graph asks for (build.c) */
-typedef struct PlanTask {
-    bool is_gemm;
-    uint32_t op; /* the GEMM, or the one cast */
-    PlanGemm gemm;
-} PlanTask;
-
-/* ERR_PLAN_GRAPH for what is not covered; a graph of one cast wants both homes forced. */
-Status task_find(const Graph *graph, const PlanOptions *options, PlanTask *task, Diag *diag);
-/* False if no kernel takes some part. */
-bool task_sketch(const Graph *graph, const PlanTask *task, const GemmChoice *choice,
-                 const PlanOptions *options, PriceTable *table, Sketch *sketch);
-/* The whole plan of a checked choice. ERR_PLAN_GRID if a part is taken by no kernel. */
-Status task_plan(const Graph *graph, const PlanTask *task, const GemmChoice *choice,
-                 const PlanOptions *options, Plan *plan, Diag *diag);

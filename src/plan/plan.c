@@ -1,5 +1,5 @@
 /* Text of grids and plans. */
-#include "plan/gemm.h"
+#include "plan/task.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -51,8 +51,14 @@ char *plan_value_name(const Graph *graph, const Plan *plan, uint32_t value) {
                                            [PLAN_PARTIALS] = ":partials",
                                            [PLAN_RECEIVED] = ":received"};
     const PlanValue *stored = &plan->values[value];
-    return mem_printf("%s%s", graph->values.items[stored->graph_value].name,
-                      suffixes[stored->kind]);
+    const char *name = graph->values.items[stored->graph_value].name;
+    uint32_t number = 1;
+    for (uint32_t i = 0; i < value; i++)
+        number += plan->values[i].kind == stored->kind &&
+                  plan->values[i].graph_value == stored->graph_value;
+    if (stored->kind == PLAN_HOME || number == 1)
+        return mem_printf("%s%s", name, suffixes[stored->kind]);
+    return mem_printf("%s%s.%u", name, suffixes[stored->kind], number);
 }
 
 /* What a text is printed from; good becomes false without memory. */
@@ -90,7 +96,8 @@ static void print_step(Printer *printer, const PlanStep *step) {
                                         [PLAN_EXCHANGE] = "exchange",
                                         [PLAN_CAST] = "cast",
                                         [PLAN_GEMM] = "gemm",
-                                        [PLAN_REDUCE] = "reduce"};
+                                        [PLAN_REDUCE] = "reduce",
+                                        [PLAN_POINT] = "point"};
     FILE *out = printer->out;
     fprintf(out, "step %s", names[step->kind]);
     for (uint32_t i = 0; i < step->move_count; i++) {
@@ -115,13 +122,12 @@ static void print_operand(const char *name, const OperandChoice *operand, FILE *
 }
 
 /* What decides everything else. */
-static void print_choice(const Printer *printer) {
-    const Plan *plan = printer->plan;
-    const GemmChoice *gemm = &plan->gemm;
-    uint32_t result = printer->graph->ops.items[plan->op].result;
+static void print_choice(const Printer *printer, const PlanChoice *choice) {
+    const GraphOp *op = &printer->graph->ops.items[choice->op];
+    const GemmChoice *gemm = &choice->gemm;
     FILE *out = printer->out;
-    fprintf(out, "operation %s", printer->graph->values.items[result].name);
-    if (plan->is_gemm) {
+    fprintf(out, "operation %s", printer->graph->values.items[op->result].name);
+    if (op->kind == GRAPH_GEMM) {
         fprintf(out, " grid=%u,%u,%u%s weights=%s", gemm->rows, gemm->columns, gemm->inner,
                 gemm->swapped ? ",swapped" : "", memory_class_name(gemm->weights));
         fprintf(out, " fast=%s", gemm->rows_fast ? "rows" : "columns");
@@ -132,7 +138,7 @@ static void print_choice(const Printer *printer) {
     } else {
         print_operand("cast", &gemm->operands[0], out);
     }
-    fprintf(out, " cycles=%" PRIu64 "\n", plan->predicted_cycles);
+    fputc('\n', out);
 }
 
 char *plan_print(const Graph *graph, const Plan *plan) {
@@ -143,7 +149,9 @@ char *plan_print(const Graph *graph, const Plan *plan) {
         return NULL;
     Printer printer = {graph, plan, out, true};
     fprintf(out, "plan tiles=%u%s\n", plan->tiles, plan->device_input ? " input=device" : "");
-    print_choice(&printer);
+    for (uint32_t i = 0; i < plan->choice_count; i++)
+        print_choice(&printer, &plan->choices[i]);
+    fprintf(out, "cycles %" PRIu64 "\n", plan->predicted_cycles);
     for (uint32_t i = 0; i < plan->value_count; i++)
         print_value(&printer, i);
     for (uint32_t i = 0; i < plan->step_count; i++)
@@ -183,7 +191,7 @@ static bool parse_owners(const char **at, GemmChoice *choice) {
     return true;
 }
 
-/* "operation NAME grid=R,C,K[,swapped] weights=CLASS fast=AXIS owners=A,B[,wide] left=… right=… …"
+/* "operation NAME grid=R,C,K[,swapped] weights=CLASS fast=AXIS owners=A,B[,wide] left=… right=…"
  */
 static bool parse_gemm(const char *line, const char *name, GemmChoice *choice) {
     uint32_t grid[3];
@@ -200,14 +208,14 @@ static bool parse_gemm(const char *line, const char *name, GemmChoice *choice) {
     choice->rows_fast = skip(&line, "fast=rows ");
     return (choice->rows_fast || skip(&line, "fast=columns ")) && skip(&line, "owners=") &&
            parse_owners(&line, choice) && parse_operand(&line, "left", &choice->operands[0]) &&
-           parse_operand(&line, "right", &choice->operands[1]) && *line == ' ';
+           parse_operand(&line, "right", &choice->operands[1]) && *line == '\n';
 }
 
-/* "operation NAME cast=1[,early][,fast] …" */
+/* "operation NAME cast=1[,early][,fast]" */
 static bool parse_cast(const char *line, const char *name, GemmChoice *choice) {
     *choice = (GemmChoice){.rows = 1, .columns = 1, .inner = 1, .owner_rows = 1};
     return skip(&line, "operation ") && skip(&line, name) &&
-           parse_operand(&line, "cast", &choice->operands[0]) && *line == ' ';
+           parse_operand(&line, "cast", &choice->operands[0]) && *line == '\n';
 }
 
 /* Reports the first line in which the text differs from what its choices give. */
@@ -256,12 +264,10 @@ static bool read_format(const char *line, const Graph *graph, PlanFormat *format
 typedef struct PlanText {
     PlanOptions options;
     PlanFormat formats[2]; /* homes, for a graph of one cast */
-    GemmChoice choice;
+    VEC(GemmChoice) choices;
 } PlanText;
 
-static bool is_valid(const GemmChoice *choice, const PlanTask *task) {
-    if (!task->is_gemm)
-        return true;
+static bool is_valid(const GemmChoice *choice, const PlanGemm *gemm) {
     uint32_t owners = choice->owner_rows * choice->owner_columns;
     if (choice->owner_rows > choice->inner || choice->owner_columns > choice->inner ||
         (owners != 1 && owners != choice->inner) || (choice->inner == 1 && choice->wide_sum))
@@ -269,61 +275,83 @@ static bool is_valid(const GemmChoice *choice, const PlanTask *task) {
     for (int i = 0; i < 2; i++) {
         int role = gemm_operand(choice, ROLE_LEFT) == i ? ROLE_LEFT : ROLE_RIGHT;
         uint32_t users = gemm_users(choice, role), copies = choice->operands[i].copies;
-        const GemmOperand *operand = &task->gemm.operands[i];
-        bool cast = operand->cast != GRAPH_NONE, moves = gemm_moves(&task->gemm, choice, i);
+        const GemmOperand *operand = &gemm->operands[i];
+        bool cast = operand->cast != GRAPH_NONE, moves = gemm_moves(gemm, choice, i);
         if (users % copies != 0 || (operand->device && copies != 1) ||
             (choice->operands[i].early && !(cast && moves)) || (choice->operands[i].fast && !cast))
             return false;
     }
-    GemmExtents part = gemm_part(&task->gemm, choice);
+    GemmExtents part = gemm_part(gemm, choice);
     return choice->owner_rows <= part.rows && choice->owner_columns <= part.groups;
 }
 
-static Status read_choice(const char *text, const char *name, const Graph *graph, PlanText *read,
-                          PlanTask *task, Diag *diag) {
+/* One "operation" line, the next of the task's. */
+static Status read_choice(const char *line, const char *name, uint32_t number, const Graph *graph,
+                          const PlanTask *task, PlanText *read, Diag *diag) {
+    size_t index = read->choices.count;
+    if (index == task->choosing.count)
+        return parse_error(name, number, "the plan has more operations than the graph", diag);
+    uint32_t op = task->choosing.items[index];
+    const char *result = graph->values.items[graph->ops.items[op].result].name;
+    GemmChoice choice;
+    bool good = task->kind == TASK_CAST ? parse_cast(line, result, &choice)
+                                        : parse_gemm(line, result, &choice);
+    if (!good)
+        return parse_error(name, number, "this is no operation of the graph's plan", diag);
+    if (task->kind != TASK_CAST) {
+        PlanGemm gemm = task->kind == TASK_GEMM ? task->gemm : gemm_describe(graph, op);
+        for (int i = 0; i < 2 && task->kind == TASK_GRAPH; i++)
+            gemm.operands[i].fixed = !gemm.operands[i].parameter;
+        Status status = gemm_check_choice(&gemm, &choice, read->options.tiles, diag);
+        if (status)
+            return status;
+        if (!is_valid(&choice, &gemm))
+            return parse_error(name, number, "this choice cannot be made for the graph", diag);
+    }
+    return vec_push(&read->choices, choice)
+               ? STATUS_OK
+               : diag_error(diag, ERR_NO_MEMORY, DIAG_NOWHERE, "reading a plan");
+}
+
+static void read_formats(const char *text, const Graph *graph, PlanText *read) {
+    read->options.formats = read->formats;
+    for (const char *line = text; line; line = line ? line + 1 : NULL) {
+        if (read->options.format_count < 2 &&
+            read_format(line, graph, &read->formats[read->options.format_count]))
+            read->options.format_count++;
+        line = strchr(line, '\n');
+    }
+}
+
+static Status read_choices(const char *text, const char *name, const Graph *graph, PlanText *read,
+                           PlanTask *task, Diag *diag) {
     const char *at = text;
-    uint32_t line_number = 1;
     if (!skip(&at, "plan tiles=") || !(at = parse_number(at, &read->options.tiles)))
         return parse_error(name, 1, "a plan begins with \"plan tiles=\" and a number", diag);
     read->options.device_input = skip(&at, " input=device");
-    uint32_t operation = 0;
-    const char *choice = NULL;
-    read->options.formats = read->formats;
-    for (const char *line = text; line; line_number++) {
-        if (strncmp(line, "operation ", 10) == 0) {
-            operation = line_number;
-            choice = line;
-        } else if (read->options.format_count < 2 &&
-                   read_format(line, graph, &read->formats[read->options.format_count])) {
-            read->options.format_count++;
-        }
+    read_formats(text, graph, read);
+    Status status = task_find(graph, &read->options, task, diag);
+    uint32_t number = 1;
+    for (const char *line = text; line && !status; number++) {
+        if (strncmp(line, "operation ", 10) == 0)
+            status = read_choice(line, name, number, graph, task, read, diag);
         line = strchr(line, '\n');
         line = line ? line + 1 : NULL;
     }
-    Status status = task_find(graph, &read->options, task, diag);
-    if (status)
-        return status;
-    if (!choice)
-        return parse_error(name, line_number, "the plan has no operation", diag);
-    const char *result = graph->values.items[graph->ops.items[task->op].result].name;
-    bool good = task->is_gemm ? parse_gemm(choice, result, &read->choice)
-                              : parse_cast(choice, result, &read->choice);
-    if (!good)
-        return parse_error(name, operation, "this is no operation of the graph's plan", diag);
-    if (task->is_gemm)
-        status = gemm_check_choice(&task->gemm, &read->choice, read->options.tiles, diag);
-    if (!status && !is_valid(&read->choice, task))
-        status = parse_error(name, operation, "this choice cannot be made for the graph", diag);
+    if (!status && read->choices.count < task->choosing.count)
+        return parse_error(name, number - 1, "the plan lacks an operation", diag);
     return status;
 }
 
 Status plan_parse(const char *text, const char *name, const Graph *graph, Plan *plan, Diag *diag) {
     *plan = (Plan){0};
     PlanText read = {0};
-    PlanTask task;
-    Status status = read_choice(text, name, graph, &read, &task, diag);
+    PlanTask task = {0};
+    Status status = read_choices(text, name, graph, &read, &task, diag);
     if (!status)
-        status = task_plan(graph, &task, &read.choice, &read.options, plan, diag);
+        status = task_plan(graph, &task, read.choices.items, &read.options, plan, diag);
+    vec_free(&read.choices);
+    task_free(&task);
     if (status)
         return status;
     char *expected = plan_print(graph, plan);

@@ -113,6 +113,7 @@ typedef enum PlanStepKind {
     PLAN_CAST,
     PLAN_GEMM,
     PLAN_REDUCE,
+    PLAN_POINT, /* value by value: gelu, add */
 } PlanStepKind;
 
 /* From one stored value to another one; partials to received ones is a reduce-scatter. */
@@ -130,13 +131,19 @@ typedef struct PlanStep {
     uint64_t words;  /* PLAN_EXCHANGE: received by the busiest tile, before pairing */
 } PlanStep;
 
+/* What was chosen for a GEMM; of a graph of one cast, for that: only operands[0].early and fast
+ * count. */
+typedef struct PlanChoice {
+    uint32_t op; /* of the graph */
+    GemmChoice gemm;
+} PlanChoice;
+
 typedef struct Plan {
     uint32_t tiles; /* those that the plan was made for; it may use fewer */
     bool device_input;
     uint64_t predicted_cycles;
-    bool is_gemm;
-    uint32_t op;     /* the GEMM, or the only cast */
-    GemmChoice gemm; /* of a graph of one cast only operands[0].early and fast count */
+    uint32_t choice_count;
+    PlanChoice *choices; /* by ascending op */
     uint32_t value_count;
     PlanValue *values; /* first those of the graph, by its numbers: their homes */
     uint32_t step_count;
@@ -148,6 +155,9 @@ typedef struct Plan {
 /* Extent of an axis with the padding behind its last value (padding between groups apart). Moves
  * carry as much of it as both formats have. */
 uint32_t plan_padded_extent(const Format *format, uint32_t axis, uint32_t extent);
+
+/* The choice for an operation, NULL if there is none. */
+const GemmChoice *plan_choice(const Plan *plan, uint32_t op);
 
 /* Frees the arrays; a zeroed plan is an empty one. */
 void plan_free(Plan *plan);
@@ -213,7 +223,7 @@ void plan_sum_free(PlanSum *sum);
 /* "x", "x:moved", "y:partials", "y:received"; NULL without memory, mem_free. */
 char *plan_value_name(const Graph *graph, const Plan *plan, uint32_t value);
 
-/* Text form: "plan" line, the "operation" with its choice, then "value" and "step" lines. NULL
+/* Text form: "plan" line, each "operation" with its choice, then "value" and "step" lines. NULL
  * without memory; mem_free. */
 char *plan_print(const Graph *graph, const Plan *plan);
 /* Reads it back for the same graph. The choices decide; every other number must be what they give:

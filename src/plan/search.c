@@ -1,7 +1,7 @@
 #include "plan/search.h"
 
 #include "chip/chip.h"
-#include "plan/gemm.h"
+#include "plan/joint.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +59,7 @@ typedef struct Enumeration {
     const PlanOptions *options;
     PlanTask task;
     PriceTable *table;
+    Sketch sketch;
     Candidates found;
     VEC(Grid) grids;
     PlanSearch *search;
@@ -69,15 +70,15 @@ static bool add_candidate(Enumeration *all, const PlanCandidate *candidate) {
     if (all->search->grids++ == 0 || candidate->tile_bytes < least->tile_bytes ||
         (candidate->tile_bytes == least->tile_bytes && candidate->interleaved < least->interleaved))
         *least = *candidate;
-    return candidate->cycles == 0 || vec_push(&all->found, *candidate);
+    return !all->sketch.no_memory && (candidate->cycles == 0 || vec_push(&all->found, *candidate));
 }
 
 static PlanCandidate price_choice(Enumeration *all, const GemmChoice *choice) {
-    Sketch sketch;
-    bool possible = task_sketch(all->graph, &all->task, choice, all->options, all->table, &sketch);
-    SketchBytes bytes = sketch_bytes(all->graph, &sketch);
+    bool possible =
+        task_sketch(all->graph, &all->task, choice, all->options, all->table, &all->sketch);
+    SketchBytes bytes = sketch_bytes(&all->sketch);
     return (PlanCandidate){.gemm = *choice,
-                           .cycles = possible ? sketch.cycles : 0,
+                           .cycles = possible ? all->sketch.cycles : 0,
                            .total_bytes = bytes.total,
                            .tile_bytes = bytes.tile,
                            .interleaved = bytes.interleaved};
@@ -444,6 +445,19 @@ static Status enumerate_cast(Enumeration *all, Diag *diag) {
     return diag_error(diag, ERR_PLAN_GRID, DIAG_NOWHERE, "no kernel casts between these formats");
 }
 
+static Status search_one(Enumeration *all, Diag *diag) {
+    PlanSearch *search = all->search;
+    Status status =
+        all->task.kind == TASK_GEMM ? enumerate_gemm(all, diag) : enumerate_cast(all, diag);
+    sketch_free(&all->sketch);
+    vec_free(&all->grids);
+    search->candidates = all->found.items;
+    search->count = all->found.count;
+    if (search->count > 1)
+        qsort(search->candidates, search->count, sizeof(PlanCandidate), compare_candidates);
+    return status;
+}
+
 Status plan_search(const Graph *graph, const PlanOptions *options, PlanSearch *search, Diag *diag) {
     *search = (PlanSearch){.graph = graph, .options = *options};
     Enumeration all = {.graph = graph, .options = options, .search = search};
@@ -451,23 +465,24 @@ Status plan_search(const Graph *graph, const PlanOptions *options, PlanSearch *s
         return diag_error(diag, ERR_PLAN_TILES, DIAG_NOWHERE, "%u tiles; the chip has 1 to %d",
                           options->tiles, CHIP_TILES);
     Status status = task_find(graph, options, &all.task, diag);
-    if (status)
-        return status;
-    all.table = price_table_create();
-    if (!all.table)
-        return no_memory(diag);
-    status = all.task.is_gemm ? enumerate_gemm(&all, diag) : enumerate_cast(&all, diag);
+    if (!status) {
+        all.table = price_table_create();
+        if (!all.table)
+            status = no_memory(diag);
+        else if (all.task.kind == TASK_GRAPH)
+            status = joint_search(search, &all.task, all.table, diag);
+        else
+            status = search_one(&all, diag);
+    }
     price_table_free(all.table);
-    vec_free(&all.grids);
-    search->candidates = all.found.items;
-    search->count = all.found.count;
-    if (search->count > 1)
-        qsort(search->candidates, search->count, sizeof(PlanCandidate), compare_candidates);
+    task_free(&all.task);
     return status;
 }
 
 void plan_search_free(PlanSearch *search) {
+    joint_free(search);
     mem_free(search->candidates);
+    arena_free(&search->arena);
     *search = (PlanSearch){0};
 }
 
@@ -476,6 +491,10 @@ Status plan_build(const PlanSearch *search, const PlanCandidate *candidate, Plan
     PlanTask task;
     *plan = (Plan){0};
     Status status = task_find(search->graph, &search->options, &task, diag);
-    return status ? status
-                  : task_plan(search->graph, &task, &candidate->gemm, &search->options, plan, diag);
+    if (!status)
+        status = task_plan(search->graph, &task,
+                           candidate->choices ? candidate->choices : &candidate->gemm,
+                           &search->options, plan, diag);
+    task_free(&task);
+    return status;
 }

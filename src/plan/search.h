@@ -5,14 +5,15 @@
 
 /* A priced candidate. */
 typedef struct PlanCandidate {
-    GemmChoice gemm;
+    GemmChoice gemm;           /* of the first GEMM */
+    const GemmChoice *choices; /* of all of them in graph order; NULL: there is one */
     uint64_t cycles;
     uint64_t total_bytes; /* of all values over all tiles */
     uint64_t tile_bytes;  /* alive on the fullest tile at once, at least, without tails and rows */
     uint64_t interleaved; /* the same for what needs region 1 */
 } PlanCandidate;
 
-/* Tiles that compute in its grid. */
+/* Tiles that compute in its grid, the first one of several. */
 static inline uint32_t candidate_tiles(const PlanCandidate *candidate) {
     return candidate->gemm.rows * candidate->gemm.columns * candidate->gemm.inner;
 }
@@ -33,6 +34,8 @@ static inline uint32_t candidate_tiles(const PlanCandidate *candidate) {
  * of the best plan; `left_out` says that there were some. */
 enum { PLAN_MARGIN_PERCENT = 120 };
 
+typedef struct PlanProduct PlanProduct;
+
 typedef struct PlanSearch {
     const Graph *graph;
     PlanOptions options;
@@ -41,10 +44,17 @@ typedef struct PlanSearch {
     uint64_t grids;
     bool left_out;
     PlanCandidate least;
+    /* Of a graph of several operations: the searches for each different GEMM, and how often choices
+     * were put together and priced as a whole. */
+    PlanProduct *products;
+    uint32_t product_count;
+    Arena arena; /* owns the choices of candidates */
 } PlanSearch;
 
-/* Enumerates and prices all grids in both orientations, with all ways to bring operands and to add
- * up partials, on at most options->tiles tiles. Errors: ERR_PLAN_TILES, ERR_PLAN_GRAPH (a form of
+/* Of a graph of one GEMM: enumerates and prices all grids in both orientations, with all ways to bring operands and to add
+ * up partials, on at most options->tiles tiles. Of a graph of several operations: does that for each
+ * different GEMM as if its operands from other operations lay evenly spread, keeps those that may be
+ * of use, and prices them together. Errors: ERR_PLAN_TILES, ERR_PLAN_GRAPH (a form of
  * graph that is not covered), ERR_PLAN_GRID (a forced grid that cannot be). The search keeps
  * pointers to the graph, the forces and the formats. Free it in any case. */
 Status plan_search(const Graph *graph, const PlanOptions *options, PlanSearch *search, Diag *diag);

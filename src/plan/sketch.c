@@ -1,28 +1,58 @@
 /* From a choice to stored values and steps. */
-#include "plan/gemm.h"
+#include "plan/sketch.h"
 
 #include <assert.h>
 #include <string.h>
 
-static uint32_t add_value(Sketch *sketch, PlanValue value) {
-    assert(sketch->value_count < SKETCH_VALUES);
-    sketch->values[sketch->value_count] = value;
-    return sketch->value_count++;
+static void no_memory(Sketch *sketch) {
+    sketch->no_memory = true;
+    sketch->possible = false;
+}
+
+void sketch_begin(Sketch *sketch, const Graph *graph) {
+    sketch->graph = graph;
+    sketch->values.count = sketch->steps.count = sketch->moves.count = 0;
+    sketch->possible = true;
+    sketch->no_memory = false;
+    sketch->cycles = 0;
+    PlanValue none = {.inside_of = PLAN_NONE};
+    for (size_t i = 0; i < graph->values.count; i++)
+        if (!vec_push(&sketch->values, none))
+            no_memory(sketch);
+}
+
+void sketch_free(Sketch *sketch) {
+    vec_free(&sketch->values);
+    vec_free(&sketch->steps);
+    vec_free(&sketch->moves);
+    vec_free(&sketch->lives);
+    *sketch = (Sketch){0};
+}
+
+uint32_t sketch_add_value(Sketch *sketch, PlanValue value) {
+    if (!vec_push(&sketch->values, value)) {
+        no_memory(sketch);
+        return 0;
+    }
+    return (uint32_t)sketch->values.count - 1;
 }
 
 static PlanStep *add_step(Sketch *sketch, PlanStepKind kind, uint32_t op, uint64_t cycles) {
-    assert(sketch->step_count < SKETCH_STEPS);
-    PlanStep *step = &sketch->steps[sketch->step_count++];
-    *step = (PlanStep){.kind = kind,
-                       .op = op,
-                       .target = PLAN_NONE,
-                       .sources = {PLAN_NONE, PLAN_NONE},
-                       .cycles = cycles};
+    static PlanStep lost;
+    PlanStep step = {.kind = kind,
+                     .op = op,
+                     .target = PLAN_NONE,
+                     .sources = {PLAN_NONE, PLAN_NONE},
+                     .cycles = cycles};
     sketch->cycles += cycles;
-    return step;
+    if (!vec_push(&sketch->steps, step)) {
+        no_memory(sketch);
+        return &lost;
+    }
+    return &sketch->steps.items[sketch->steps.count - 1];
 }
 
-static void add_compute(Sketch *sketch, PlanStepKind kind, uint32_t op, uint32_t target,
+void sketch_add_compute(Sketch *sketch, PlanStepKind kind, uint32_t op, uint32_t target,
                         uint32_t source, uint32_t second, uint64_t cycles) {
     PlanStep *step = add_step(sketch, kind, op, cycles);
     step->target = target;
@@ -31,7 +61,7 @@ static void add_compute(Sketch *sketch, PlanStepKind kind, uint32_t op, uint32_t
     sketch->possible = sketch->possible && cycles > 0;
 }
 
-static PlanValue stored(PlanValueKind kind, uint32_t graph_value, const Shape *shape,
+PlanValue sketch_stored(PlanValueKind kind, uint32_t graph_value, const Shape *shape,
                         const Format *format) {
     return (PlanValue){.kind = kind,
                        .graph_value = graph_value,
@@ -43,28 +73,22 @@ static PlanValue stored(PlanValueKind kind, uint32_t graph_value, const Shape *s
                        .widest_bytes = format_widest_bytes(format, shape)};
 }
 
-static void set_home(const Graph *graph, uint32_t value, Format format, Sketch *sketch) {
-    sketch->values[value] = stored(PLAN_HOME, value, &graph->values.items[value].shape, &format);
+void sketch_set_home(Sketch *sketch, uint32_t value, const Format *format) {
+    const Shape *shape = &sketch->graph->values.items[value].shape;
+    sketch->values.items[value] = sketch_stored(PLAN_HOME, value, shape, format);
 }
 
 /* ---- moves */
 
-/* Moves of one phase while it is put together. */
-typedef struct Phase {
-    Sketch *sketch;
-    uint32_t op, first_move;
-    bool crosses; /* something goes from tile to tile */
-    ExchangeLoad load;
-    uint64_t local; /* cycles of kernels for what stays on a tile, and for padding */
-} Phase;
-
-static Phase begin_phase(Sketch *sketch, uint32_t op) {
-    return (Phase){.sketch = sketch, .op = op, .first_move = sketch->move_count};
+SketchPhase sketch_begin_phase(Sketch *sketch, uint32_t op) {
+    return (SketchPhase){
+        .sketch = sketch, .op = op, .first_move = (uint32_t)sketch->moves.count};
 }
 
-static void add_move(Phase *phase, uint32_t source, uint32_t target) {
-    assert(phase->sketch->move_count < SKETCH_MOVES);
-    phase->sketch->moves[phase->sketch->move_count++] = (PlanMove){source, target};
+static void add_move(SketchPhase *phase, uint32_t source, uint32_t target) {
+    PlanMove move = {source, target};
+    if (!vec_push(&phase->sketch->moves, move))
+        no_memory(phase->sketch);
 }
 
 uint32_t plan_padded_extent(const Format *format, uint32_t axis, uint32_t extent) {
@@ -103,9 +127,9 @@ static bool on_one_tile(const Format *from, const Format *to) {
     return from->tile_count == 1 && to->tile_count == 1 && from->first_tile == to->first_tile;
 }
 
-/* Adds a move of stored values, with what it costs. */
-static void price_move(Phase *phase, uint32_t source, uint32_t target, bool paired) {
-    const PlanValue *from = &phase->sketch->values[source], *to = &phase->sketch->values[target];
+void sketch_price_move(SketchPhase *phase, uint32_t source, uint32_t target, bool paired) {
+    const PlanValue *values = phase->sketch->values.items;
+    const PlanValue *from = &values[source], *to = &values[target];
     add_move(phase, source, target);
     load_add_move(&phase->load, &from->format, &to->format, &from->shape, paired);
     phase->crosses = phase->crosses || !on_one_tile(&from->format, &to->format);
@@ -115,18 +139,17 @@ static void price_move(Phase *phase, uint32_t source, uint32_t target, bool pair
         phase->local += price_copy(MIN_OF(from->widest_bytes, to->widest_bytes));
 }
 
-/* Adds the moved value and its move; returns the value. */
-static uint32_t move_value(Phase *phase, uint32_t source, const Format *to, bool paired) {
-    const PlanValue *from = &phase->sketch->values[source];
-    uint32_t target =
-        add_value(phase->sketch, stored(PLAN_MOVED, from->graph_value, &from->shape, to));
-    price_move(phase, source, target, paired);
+uint32_t sketch_move_value(SketchPhase *phase, uint32_t source, const Format *to, bool paired) {
+    const PlanValue *from = &phase->sketch->values.items[source];
+    PlanValue moved = sketch_stored(PLAN_MOVED, from->graph_value, &from->shape, to);
+    uint32_t target = sketch_add_value(phase->sketch, moved);
+    sketch_price_move(phase, source, target, paired);
     return target;
 }
 
-static void end_phase(const Phase *phase) {
+void sketch_end_phase(const SketchPhase *phase) {
     Sketch *sketch = phase->sketch;
-    uint32_t count = sketch->move_count - phase->first_move;
+    uint32_t count = (uint32_t)sketch->moves.count - phase->first_move;
     if (count == 0)
         return;
     if (phase->local > 0) {
@@ -145,7 +168,6 @@ static void end_phase(const Phase *phase) {
 /* ---- one GEMM */
 
 typedef struct Sketcher {
-    const Graph *graph;
     const PlanGemm *gemm;
     const GemmChoice *choice;
     PriceTable *table;
@@ -156,9 +178,9 @@ typedef struct Sketcher {
 
 static void add_cast(Sketcher *s, int i, uint32_t target) {
     const GemmOperand *operand = &s->gemm->operands[i];
-    const PlanValue *from = &s->sketch->values[s->at[i]], *to = &s->sketch->values[target];
+    const PlanValue *from = &s->sketch->values.items[s->at[i]], *to = &s->sketch->values.items[target];
     uint64_t cycles = price_cast(&from->shape, &from->format, &to->format, s->table);
-    add_compute(s->sketch, PLAN_CAST, operand->cast, target, s->at[i], PLAN_NONE, cycles);
+    sketch_add_compute(s->sketch, PLAN_CAST, operand->cast, target, s->at[i], PLAN_NONE, cycles);
     s->at[i] = target;
 }
 
@@ -169,13 +191,20 @@ static bool casts_late(const Sketcher *s, int i) {
 /* Homes, and the casts on them. */
 static void start_operand(Sketcher *s, int i) {
     const GemmOperand *operand = &s->gemm->operands[i];
-    Format home = gemm_home_format(s->graph, s->gemm, s->choice, i);
-    set_home(s->graph, operand->source, home, s->sketch);
     s->at[i] = operand->source;
+    if (!operand->fixed) {
+        Format home = gemm_home_format(s->sketch->graph, s->gemm, s->choice, i);
+        sketch_set_home(s->sketch, operand->source, &home);
+    }
     if (operand->cast == GRAPH_NONE || casts_late(s, i))
         return;
-    home = gemm_cast_home_format(s->graph, s->gemm, s->choice, i);
-    set_home(s->graph, operand->value, home, s->sketch);
+    Format cast = gemm_cast_home_format(s->sketch->graph, s->gemm, s->choice, i);
+    const Shape *shape = &s->sketch->graph->values.items[operand->value].shape;
+    if (operand->fixed && format_check(&cast, shape, NULL) != STATUS_OK) {
+        s->sketch->possible = false; /* owners hold no whole panels */
+        cast = operand->home;
+    }
+    sketch_set_home(s->sketch, operand->value, &cast);
     add_cast(s, i, operand->value);
 }
 
@@ -187,22 +216,23 @@ static bool in_pairs(const GemmChoice *choice, int i) {
 }
 
 static void move_operands(Sketcher *s) {
-    Phase phase = begin_phase(s->sketch, s->gemm->op);
+    SketchPhase phase = sketch_begin_phase(s->sketch, s->gemm->op);
     for (int i = 0; i < 2; i++) {
         if (!gemm_moves(s->gemm, s->choice, i))
             continue;
-        Format to = casts_late(s, i) ? gemm_staged_format(s->graph, s->gemm, s->choice, i)
-                                     : gemm_use_format(s->graph, s->gemm, s->choice, i);
-        s->at[i] = move_value(&phase, s->at[i], &to, in_pairs(s->choice, i));
+        Format to = casts_late(s, i) ? gemm_staged_format(s->sketch->graph, s->gemm, s->choice, i)
+                                     : gemm_use_format(s->sketch->graph, s->gemm, s->choice, i);
+        s->at[i] = sketch_move_value(&phase, s->at[i], &to, in_pairs(s->choice, i));
     }
-    end_phase(&phase);
+    sketch_end_phase(&phase);
 }
 
 static void finish_operand(Sketcher *s, int i) {
     if (!casts_late(s, i))
         return;
     uint32_t value = s->gemm->operands[i].value;
-    set_home(s->graph, value, gemm_use_format(s->graph, s->gemm, s->choice, i), s->sketch);
+    Format use = gemm_use_format(s->sketch->graph, s->gemm, s->choice, i);
+    sketch_set_home(s->sketch, value, &use);
     add_cast(s, i, value);
 }
 
@@ -219,43 +249,43 @@ static void add_product(Sketcher *s) {
     uint32_t op = s->gemm->op, result = s->gemm->result;
     uint32_t left = s->at[gemm_operand(choice, ROLE_LEFT)];
     uint32_t right = s->at[gemm_operand(choice, ROLE_RIGHT)];
-    set_home(s->graph, result, gemm_result_format(s->gemm, choice), sketch);
+    Format home = gemm_result_format(s->gemm, choice);
+    sketch_set_home(sketch, result, &home);
     uint64_t cycles = price_gemm(s->gemm, choice, s->table);
     if (choice->inner == 1) {
-        add_compute(sketch, PLAN_GEMM, op, result, left, right, cycles);
+        sketch_add_compute(sketch, PLAN_GEMM, op, result, left, right, cycles);
         return;
     }
-    Shape shape = partials_shape(&s->graph->values.items[result].shape, choice->inner);
+    Shape shape = partials_shape(&s->sketch->graph->values.items[result].shape, choice->inner);
     Format format = gemm_partials_format(choice);
-    uint32_t partials = add_value(sketch, stored(PLAN_PARTIALS, result, &shape, &format));
-    add_compute(sketch, PLAN_GEMM, op, partials, left, right, cycles);
-    format = sketch->values[result].format;
+    uint32_t partials =
+        sketch_add_value(sketch, sketch_stored(PLAN_PARTIALS, result, &shape, &format));
+    sketch_add_compute(sketch, PLAN_GEMM, op, partials, left, right, cycles);
+    format = home;
     format.memory_class = choice->wide_sum ? MEMORY_INTERLEAVED : MEMORY_STANDARD;
-    PlanValue received = stored(PLAN_RECEIVED, result, &sketch->values[result].shape, &format);
+    PlanValue received = sketch_stored(PLAN_RECEIVED, result,
+                                       &s->sketch->graph->values.items[result].shape, &format);
     received.members = choice->inner - 1;
     received.total_bytes *= received.members;
     received.widest_bytes *= received.members;
-    Phase phase = begin_phase(sketch, op);
-    uint32_t others = add_value(sketch, received);
+    SketchPhase phase = sketch_begin_phase(sketch, op);
+    uint32_t others = sketch_add_value(sketch, received);
     load_add_sum(&phase.load, s->gemm, choice);
     phase.crosses = true;
     add_move(&phase, partials, others);
-    end_phase(&phase);
+    sketch_end_phase(&phase);
     if (gemm_contiguous_owners(s->gemm, choice)) {
-        sketch->values[result].inside_of = partials;
-        sketch->values[result].total_bytes = sketch->values[result].widest_bytes = 0;
+        PlanValue *piece = &sketch->values.items[result];
+        piece->inside_of = partials;
+        piece->total_bytes = piece->widest_bytes = 0;
     }
-    add_compute(sketch, PLAN_REDUCE, op, result, partials, others,
+    sketch_add_compute(sketch, PLAN_REDUCE, op, result, partials, others,
                 price_sum(s->gemm, choice, s->table));
 }
 
-void gemm_sketch(const Graph *graph, const PlanGemm *gemm, const GemmChoice *choice,
-                 PriceTable *table, Sketch *sketch) {
-    sketch->value_count = (uint32_t)graph->values.count;
-    sketch->step_count = sketch->move_count = 0;
-    sketch->possible = true;
-    sketch->cycles = 0;
-    Sketcher s = {.graph = graph, .gemm = gemm, .choice = choice, .table = table, .sketch = sketch};
+void sketch_add_gemm(Sketch *sketch, const PlanGemm *gemm, const GemmChoice *choice,
+                     PriceTable *table) {
+    Sketcher s = {.gemm = gemm, .choice = choice, .table = table, .sketch = sketch};
     for (int i = 0; i < 2; i++)
         start_operand(&s, i);
     move_operands(&s);
@@ -280,9 +310,7 @@ static AxisTiling *find_tiling(Format *format, uint32_t axis) {
     return NULL;
 }
 
-/* The packed format of the same ownership in another precision: row-major becomes left. Owners must
- * hold whole panels of both precisions; only the last one may be narrow. */
-static bool in_precision(const Format *format, const Shape *shape, Precision precision,
+bool sketch_in_precision(const Format *format, const Shape *shape, Precision precision,
                          Format *other) {
     *other = *format;
     other->precision = precision;
@@ -331,60 +359,57 @@ static bool same_owners(const Format *a, const Format *b, const Shape *shape) {
 
 static void forced_cast(uint32_t op, uint32_t target, uint32_t source, PriceTable *table,
                         Sketch *sketch) {
-    const PlanValue *from = &sketch->values[source], *to = &sketch->values[target];
-    add_compute(sketch, PLAN_CAST, op, target, source, PLAN_NONE,
-                price_cast(&from->shape, &from->format, &to->format, table));
+    const PlanValue *from = &sketch->values.items[source], *to = &sketch->values.items[target];
+    sketch_add_compute(sketch, PLAN_CAST, op, target, source, PLAN_NONE,
+                       price_cast(&from->shape, &from->format, &to->format, table));
 }
 
-bool cast_sketch(const Graph *graph, uint32_t op, const OperandChoice *choice,
-                 const PlanOptions *options, PriceTable *table, Sketch *sketch) {
+bool sketch_cast(Sketch *sketch, uint32_t op, const OperandChoice *choice,
+                 const PlanOptions *options, PriceTable *table) {
+    const Graph *graph = sketch->graph;
     uint32_t source = graph->ops.items[op].operands[0], result = graph->ops.items[op].result;
     const Format *from = forced_format(options, source), *to = forced_format(options, result);
     const Shape *shape = &graph->values.items[source].shape;
-    *sketch = (Sketch){.value_count = (uint32_t)graph->values.count, .possible = true};
-    set_home(graph, source, *from, sketch);
-    set_home(graph, result, *to, sketch);
+    sketch_set_home(sketch, source, from);
+    sketch_set_home(sketch, result, to);
     if (same_owners(from, to, shape) && price_cast(shape, from, to, table) > 0) {
         forced_cast(op, result, source, table, sketch);
         return !choice->early && sketch->possible;
     }
     Format between;
-    Phase phase = begin_phase(sketch, op);
+    SketchPhase phase = sketch_begin_phase(sketch, op);
     if (choice->early) {
-        if (!in_precision(from, shape, to->precision, &between))
+        if (!sketch_in_precision(from, shape, to->precision, &between))
             return false;
-        uint32_t owned = add_value(sketch, stored(PLAN_MOVED, result, shape, &between));
+        uint32_t owned =
+            sketch_add_value(sketch, sketch_stored(PLAN_MOVED, result, shape, &between));
         forced_cast(op, owned, source, table, sketch);
-        price_move(&phase, owned, result, false);
-        end_phase(&phase);
+        sketch_price_move(&phase, owned, result, false);
+        sketch_end_phase(&phase);
         return sketch->possible;
     }
-    if (!in_precision(to, shape, from->precision, &between))
+    if (!sketch_in_precision(to, shape, from->precision, &between))
         return false;
-    uint32_t staged = move_value(&phase, source, &between, false);
-    end_phase(&phase);
+    uint32_t staged = sketch_move_value(&phase, source, &between, false);
+    sketch_end_phase(&phase);
     forced_cast(op, result, staged, table, sketch);
     return sketch->possible;
 }
 
 /* ---- lifetimes and plans */
 
-typedef struct Lifetime {
-    uint32_t first, last;
-    bool used;
-} Lifetime;
-
-static void touch(Lifetime *life, uint32_t event) {
+static void touch(SketchLife *life, uint32_t event) {
     if (!life->used)
-        *life = (Lifetime){event, event, true};
+        *life = (SketchLife){event, event, true};
     life->first = MIN_OF(life->first, event);
     life->last = MAX_OF(life->last, event);
 }
 
 /* Events as in lowering: 0, one a step, the end. What local calls before an exchange have read may
  * be dead in it. */
-static void find_lifetimes(const Graph *graph, const Sketch *sketch, Lifetime lives[]) {
-    uint32_t end = sketch->step_count + 1;
+static void find_lifetimes(const Sketch *sketch, SketchLife lives[]) {
+    const Graph *graph = sketch->graph;
+    uint32_t end = (uint32_t)sketch->steps.count + 1;
     for (uint32_t i = 0; i < graph->ops.count; i++) {
         const GraphOp *op = &graph->ops.items[i];
         if (op->kind == GRAPH_OUTPUT || op->kind == GRAPH_PARAMETER)
@@ -392,8 +417,8 @@ static void find_lifetimes(const Graph *graph, const Sketch *sketch, Lifetime li
         if (op->kind == GRAPH_INPUT || op->kind == GRAPH_PARAMETER)
             touch(&lives[op->result], 0);
     }
-    for (uint32_t i = 0; i < sketch->step_count; i++) {
-        const PlanStep *step = &sketch->steps[i];
+    for (uint32_t i = 0; i < sketch->steps.count; i++) {
+        const PlanStep *step = &sketch->steps.items[i];
         const uint32_t values[] = {step->target, step->sources[0], step->sources[1]};
         for (size_t k = 0; k < COUNT_OF(values); k++)
             if (values[k] != PLAN_NONE)
@@ -401,13 +426,13 @@ static void find_lifetimes(const Graph *graph, const Sketch *sketch, Lifetime li
         bool after_local = i > 0 && step[-1].kind == PLAN_LOCAL;
         for (uint32_t k = 0; k < step->move_count; k++) {
             if (!after_local)
-                touch(&lives[sketch->moves[step->first_move + k].source], i + 1);
-            touch(&lives[sketch->moves[step->first_move + k].target],
+                touch(&lives[sketch->moves.items[step->first_move + k].source], i + 1);
+            touch(&lives[sketch->moves.items[step->first_move + k].target],
                   step->kind == PLAN_LOCAL ? i + 2 : i + 1);
         }
     }
-    for (uint32_t i = 0; i < sketch->value_count; i++) {
-        uint32_t root = sketch->values[i].inside_of;
+    for (uint32_t i = 0; i < sketch->values.count; i++) {
+        uint32_t root = sketch->values.items[i].inside_of;
         if (root != PLAN_NONE) {
             touch(&lives[root], lives[i].first);
             touch(&lives[root], lives[i].last);
@@ -415,16 +440,22 @@ static void find_lifetimes(const Graph *graph, const Sketch *sketch, Lifetime li
     }
 }
 
-SketchBytes sketch_bytes(const Graph *graph, const Sketch *sketch) {
-    Lifetime lives[SKETCH_VALUES] = {0};
-    find_lifetimes(graph, sketch, lives);
+SketchBytes sketch_bytes(Sketch *sketch) {
     SketchBytes bytes = {0};
-    for (uint32_t event = 0; event <= sketch->step_count + 1; event++) {
+    sketch->lives.count = 0;
+    for (size_t i = 0; i < sketch->values.count; i++)
+        if (!vec_push(&sketch->lives, (SketchLife){0})) {
+            no_memory(sketch);
+            return bytes;
+        }
+    const SketchLife *lives = sketch->lives.items;
+    find_lifetimes(sketch, sketch->lives.items);
+    for (uint32_t event = 0; event <= sketch->steps.count + 1; event++) {
         uint64_t all = 0, interleaved = 0;
-        for (uint32_t i = 0; i < sketch->value_count; i++) {
-            if (event < lives[i].first || event > lives[i].last)
+        for (size_t i = 0; i < sketch->values.count; i++) {
+            if (!lives[i].used || event < lives[i].first || event > lives[i].last)
                 continue;
-            const PlanValue *value = &sketch->values[i];
+            const PlanValue *value = &sketch->values.items[i];
             all += value->widest_bytes;
             if (value->format.memory_class == MEMORY_INTERLEAVED)
                 interleaved += value->widest_bytes;
@@ -432,8 +463,8 @@ SketchBytes sketch_bytes(const Graph *graph, const Sketch *sketch) {
         bytes.tile = MAX_OF(bytes.tile, all);
         bytes.interleaved = MAX_OF(bytes.interleaved, interleaved);
     }
-    for (uint32_t i = 0; i < sketch->value_count; i++)
-        bytes.total += sketch->values[i].total_bytes;
+    for (size_t i = 0; i < sketch->values.count; i++)
+        bytes.total += sketch->values.items[i].total_bytes;
     return bytes;
 }
 
@@ -445,13 +476,15 @@ static void *copy_items(const void *items, uint32_t count, size_t size) {
 }
 
 Status sketch_plan(const Sketch *sketch, Plan *plan, Diag *diag) {
+    uint32_t values = (uint32_t)sketch->values.count, steps = (uint32_t)sketch->steps.count,
+             moves = (uint32_t)sketch->moves.count;
     *plan = (Plan){.predicted_cycles = sketch->cycles,
-                   .value_count = sketch->value_count,
-                   .values = copy_items(sketch->values, sketch->value_count, sizeof(PlanValue)),
-                   .step_count = sketch->step_count,
-                   .steps = copy_items(sketch->steps, sketch->step_count, sizeof(PlanStep)),
-                   .move_count = sketch->move_count,
-                   .moves = copy_items(sketch->moves, sketch->move_count, sizeof(PlanMove))};
+                   .value_count = values,
+                   .values = copy_items(sketch->values.items, values, sizeof(PlanValue)),
+                   .step_count = steps,
+                   .steps = copy_items(sketch->steps.items, steps, sizeof(PlanStep)),
+                   .move_count = moves,
+                   .moves = copy_items(sketch->moves.items, moves, sizeof(PlanMove))};
     if (plan->values && plan->steps && plan->moves)
         return STATUS_OK;
     plan_free(plan);
@@ -463,7 +496,8 @@ Status plan_copy(const Plan *plan, Plan *copy, Diag *diag) {
     copy->values = copy_items(plan->values, plan->value_count, sizeof(PlanValue));
     copy->steps = copy_items(plan->steps, plan->step_count, sizeof(PlanStep));
     copy->moves = copy_items(plan->moves, plan->move_count, sizeof(PlanMove));
-    if (copy->values && copy->steps && copy->moves)
+    copy->choices = copy_items(plan->choices, plan->choice_count, sizeof(PlanChoice));
+    if (copy->values && copy->steps && copy->moves && copy->choices)
         return STATUS_OK;
     plan_free(copy);
     return diag_error(diag, ERR_NO_MEMORY, DIAG_NOWHERE, "copying a plan");

@@ -1,0 +1,444 @@
+/* A graph of several operations: every GEMM alone first, then the best of each together.
+ *
+ * What a GEMM costs depends on its neighbours only by where its operands come from. Alone, they are
+ * taken as evenly spread; of the choices that are best then, or that leave more memory, or whose
+ * result is better spread, some are kept and priced in the whole graph: all together if they are
+ * few, else one GEMM after the other, all others held, until nothing gets better. */
+#include "plan/joint.h"
+
+#include "chip/chip.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    KEPT_CHOICES = 48,      /* of one GEMM */
+    KEPT_PLANS = 64,        /* whole ones */
+    MOST_PLANS = 1 << 13,   /* priced all together */
+    SCANNED_CHOICES = 6000, /* of one GEMM, cheapest first */
+};
+
+typedef struct Joint {
+    const Graph *graph;
+    PlanSearch *search;
+    const PlanTask *task;
+    PriceTable *table;
+    Sketch sketch;
+    uint32_t *product; /* [choosing]: which one it is */
+    GemmChoice *choices; /* [choosing]: what is being priced */
+    uint32_t *at;        /* [products]: choice of each */
+    VEC(PlanCandidate) found;
+    Diag *diag;
+} Joint;
+
+static Status no_memory(Diag *diag) {
+    return diag_error(diag, ERR_NO_MEMORY, DIAG_NOWHERE, "searching for a plan");
+}
+
+/* ---- products */
+
+/* Does the operand come from another operation, or lie on the chip as a device input does? */
+static bool on_chip(const Joint *joint, const GemmOperand *operand) {
+    uint32_t made_by = joint->graph->values.items[operand->source].op;
+    switch (joint->graph->ops.items[made_by].kind) {
+    case GRAPH_PARAMETER: return false;
+    case GRAPH_INPUT: return joint->search->options.device_input;
+    default: return true;
+    }
+}
+
+static bool is_alike(const Joint *joint, uint32_t a, uint32_t b) {
+    const Graph *graph = joint->graph;
+    PlanGemm x = gemm_describe(graph, a), y = gemm_describe(graph, b);
+    if (x.rows != y.rows || x.inner != y.inner || x.columns != y.columns ||
+        x.precision != y.precision || x.scale != y.scale)
+        return false;
+    for (int i = 0; i < 2; i++)
+        if (x.operands[i].inner_axis != y.operands[i].inner_axis ||
+            (x.operands[i].cast == GRAPH_NONE) != (y.operands[i].cast == GRAPH_NONE) ||
+            on_chip(joint, &x.operands[i]) != on_chip(joint, &y.operands[i]))
+            return false;
+    return true;
+}
+
+static Status add_operand(const Joint *joint, Graph *graph, const GemmOperand *operand,
+                          const char *name, uint32_t *value) {
+    const GraphValue *used = &joint->graph->values.items[operand->value];
+    bool chip = on_chip(joint, operand);
+    Precision f16 = {.kind = PRECISION_F16};
+    bool cast = used->precision.kind == PRECISION_F8F143 && (chip || operand->cast != GRAPH_NONE);
+    Precision precision = cast ? f16 : used->precision;
+    Status status = chip ? graph_add_input(graph, name, name, precision, used->shape, value,
+                                           joint->diag)
+                         : graph_add_parameter(graph, name, name, precision, used->shape, value,
+                                               joint->diag);
+    char cast_name[8];
+    snprintf(cast_name, sizeof cast_name, "%s8", name);
+    if (!status && cast)
+        status = graph_add_cast(graph, cast_name, *value, used->precision, value, joint->diag);
+    return status;
+}
+
+static Status build_product(const Joint *joint, PlanProduct *product) {
+    PlanGemm gemm = gemm_describe(joint->graph, product->op);
+    const GraphOp *op = &joint->graph->ops.items[product->op];
+    uint32_t left, right, result;
+    Status status = graph_create(&product->graph, joint->diag);
+    if (!status)
+        status = add_operand(joint, product->graph, &gemm.operands[0], "x", &left);
+    if (!status)
+        status = add_operand(joint, product->graph, &gemm.operands[1], "w", &right);
+    if (!status)
+        status = graph_add_gemm(product->graph, "y", left, right, op->transpose_left,
+                                op->transpose_right, &result, joint->diag);
+    return status ? status : graph_add_output(product->graph, "y", result, joint->diag);
+}
+
+static bool add_product(Joint *joint, uint32_t index) {
+    PlanSearch *search = joint->search;
+    uint32_t op = joint->task->choosing.items[index];
+    for (uint32_t i = 0; i < search->product_count; i++)
+        if (is_alike(joint, search->products[i].op, op)) {
+            joint->product[index] = i;
+            return true;
+        }
+    joint->product[index] = search->product_count;
+    search->products[search->product_count++] = (PlanProduct){.op = op};
+    return true;
+}
+
+/* ---- forced grids */
+
+/* "up" names "up" and, in a graph whose repeats are unrolled, "up.0", "up.1", … */
+static bool is_named(const char *value, const char *name) {
+    size_t length = strlen(name);
+    if (strncmp(value, name, length) != 0)
+        return false;
+    if (value[length] == 0)
+        return true;
+    const char *digits = value + length + 1;
+    return value[length] == '.' && *digits != 0 && digits[strspn(digits, "0123456789")] == 0;
+}
+
+static bool force_names(const Joint *joint, const PlanForce *force, uint32_t op) {
+    const char *value = joint->graph->values.items[joint->graph->ops.items[op].result].name;
+    bool only = joint->task->choosing.count == 1 && strcmp(force->operation, "gemm") == 0;
+    return only || is_named(value, force->operation);
+}
+
+static Status find_forces(const Joint *joint) {
+    const PlanOptions *options = &joint->search->options;
+    for (size_t f = 0; f < options->force_count; f++) {
+        const PlanForce *force = &options->forces[f];
+        bool used = false;
+        for (size_t i = 0; i < joint->task->choosing.count; i++) {
+            PlanProduct *product = &joint->search->products[joint->product[i]];
+            if (!force_names(joint, force, joint->task->choosing.items[i]))
+                continue;
+            if (product->force.operation && product->force.rows != force->rows)
+                return diag_error(joint->diag, ERR_PLAN_GRID, DIAG_NOWHERE,
+                                  "two grids for \"%s\"", force->operation);
+            product->force = *force;
+            product->force.operation = (char *)(uintptr_t) "gemm";
+            used = true;
+        }
+        if (used)
+            continue;
+        Status status = diag_error(joint->diag, ERR_PLAN_GRID, DIAG_NOWHERE,
+                                   "a grid for \"%.60s\", which is no operation of the graph",
+                                   force->operation);
+        for (uint32_t i = 0; i < joint->search->product_count; i++)
+            diag_fix(joint->diag, "name the result of a product: %s",
+                     joint->graph->values
+                         .items[joint->graph->ops.items[joint->search->products[i].op].result]
+                         .name);
+        return status;
+    }
+    return STATUS_OK;
+}
+
+/* ---- the choices of one product */
+
+/* What makes a choice worth keeping: cycles alone, with what follows on the largest part of its
+ * result; bytes of its parameters on the fullest tile; bytes at its worst step. */
+typedef struct Merit {
+    uint64_t cycles, resident, peak;
+    bool swapped, early;
+} Merit;
+
+/* Cycles for each value that operations value by value take, about. */
+enum { POINT_CYCLES = 3 };
+
+static Merit merit_of(const PlanProduct *product, const PlanGemm *gemm,
+                      const PlanCandidate *candidate) {
+    const GemmChoice *choice = &candidate->gemm;
+    Format result = gemm_result_format(gemm, choice);
+    const Shape *shape = &product->graph->values.items[gemm->result].shape;
+    Merit merit = {.peak = candidate->tile_bytes,
+                   .swapped = choice->swapped,
+                   .early = choice->operands[0].early || choice->operands[1].early};
+    merit.cycles = candidate->cycles + POINT_CYCLES * format_widest_bytes(&result, shape) / 2;
+    for (int i = 0; i < 2; i++) {
+        if (!gemm->operands[i].parameter)
+            continue;
+        Format home = gemm_home_format(product->graph, gemm, choice, i);
+        merit.resident += format_widest_bytes(
+            &home, &product->graph->values.items[gemm->operands[i].source].shape);
+    }
+    return merit;
+}
+
+static bool is_better(const Merit *a, const Merit *b) {
+    return a->swapped == b->swapped && a->early == b->early && a->cycles <= b->cycles &&
+           a->resident <= b->resident && a->peak <= b->peak;
+}
+
+typedef struct Kept {
+    Merit merit;
+    GemmChoice choice;
+} Kept;
+
+static int compare_kept(const void *first, const void *second) {
+    const Kept *a = first, *b = second;
+    return (a->merit.cycles > b->merit.cycles) - (a->merit.cycles < b->merit.cycles);
+}
+
+static Status keep_choices(PlanProduct *product, Diag *diag) {
+    PlanTask task;
+    VEC(Kept) kept = {0};
+    Status status = task_find(product->graph, &product->search.options, &task, diag);
+    size_t scanned = MIN_OF(product->search.count, (size_t)SCANNED_CHOICES);
+    for (size_t i = 0; i < scanned && !status; i++) {
+        const PlanCandidate *candidate = &product->search.candidates[i];
+        Kept item = {merit_of(product, &task.gemm, candidate), candidate->gemm};
+        bool beaten = false;
+        size_t left = 0;
+        for (size_t k = 0; k < kept.count && !beaten; k++)
+            beaten = is_better(&kept.items[k].merit, &item.merit);
+        if (beaten)
+            continue;
+        for (size_t k = 0; k < kept.count; k++)
+            if (!is_better(&item.merit, &kept.items[k].merit))
+                kept.items[left++] = kept.items[k];
+        kept.count = left;
+        if (!vec_push(&kept, item))
+            status = no_memory(diag);
+    }
+    if (kept.count > 1)
+        qsort(kept.items, kept.count, sizeof(Kept), compare_kept);
+    for (size_t i = 0; i < kept.count && i < KEPT_CHOICES && !status; i++)
+        if (!vec_push(&product->choices, kept.items[i].choice))
+            status = no_memory(diag);
+    vec_free(&kept);
+    task_free(&task);
+    return status;
+}
+
+static Status search_product(const Joint *joint, PlanProduct *product) {
+    Status status = build_product(joint, product);
+    if (status)
+        return status;
+    PlanOptions options = joint->search->options;
+    options.device_input = true;
+    options.forces = &product->force;
+    options.force_count = product->force.operation != NULL;
+    options.format_count = 0;
+    status = plan_search(product->graph, &options, &product->search, joint->diag);
+    joint->search->grids += product->search.grids;
+    joint->search->left_out |= product->search.left_out;
+    return status ? status : keep_choices(product, joint->diag);
+}
+
+/* ---- plans */
+
+static void set_choices(Joint *joint) {
+    for (size_t i = 0; i < joint->task->choosing.count; i++) {
+        uint32_t product = joint->product[i];
+        joint->choices[i] = joint->search->products[product].choices.items[joint->at[product]];
+    }
+}
+
+static uint64_t bytes_over(const PlanCandidate *candidate) {
+    const uint64_t all = CHIP_TILE_MEM_SIZE - CHIP_SUPPORT_RESERVE_BYTES,
+                   paired = CHIP_TILE_MEM_BASE + CHIP_TILE_MEM_SIZE - CHIP_REGION1_BASE;
+    uint64_t over = candidate->tile_bytes > all ? candidate->tile_bytes - all : 0;
+    return over + (candidate->interleaved > paired ? candidate->interleaved - paired : 0);
+}
+
+/* Plans that surely do not fit come last, those that lack least first. */
+static int compare_plans(const void *first, const void *second) {
+    const PlanCandidate *a = first, *b = second;
+    uint64_t x = bytes_over(a), y = bytes_over(b);
+    if (x != y)
+        return x < y ? -1 : 1;
+    if (a->cycles != b->cycles)
+        return a->cycles < b->cycles ? -1 : 1;
+    return (a->total_bytes > b->total_bytes) - (a->total_bytes < b->total_bytes);
+}
+
+/* Prices joint->at; false without memory. */
+static bool price(Joint *joint, PlanCandidate *candidate) {
+    set_choices(joint);
+    bool possible = task_sketch(joint->graph, joint->task, joint->choices, &joint->search->options,
+                                joint->table, &joint->sketch);
+    SketchBytes bytes = sketch_bytes(&joint->sketch);
+    *candidate = (PlanCandidate){.gemm = joint->choices[0],
+                                 .cycles = possible ? joint->sketch.cycles : 0,
+                                 .tile_bytes = bytes.tile,
+                                 .interleaved = bytes.interleaved,
+                                 .total_bytes = bytes.total};
+    return !joint->sketch.no_memory;
+}
+
+/* Keeps the plan of joint->at if it is one of the best. */
+static bool keep(Joint *joint, PlanCandidate candidate) {
+    if (candidate.cycles == 0)
+        return true;
+    PlanCandidate *items = joint->found.items;
+    size_t at = joint->found.count;
+    while (at > 0 && compare_plans(&candidate, &items[at - 1]) < 0)
+        at--;
+    if (at >= KEPT_PLANS)
+        return true;
+    size_t count = joint->task->choosing.count;
+    GemmChoice *choices = arena_alloc(&joint->search->arena, count, sizeof *choices);
+    if (!choices || !vec_push(&joint->found, candidate))
+        return false;
+    memcpy(choices, joint->choices, count * sizeof *choices);
+    candidate.choices = choices;
+    items = joint->found.items;
+    memmove(items + at + 1, items + at, (joint->found.count - 1 - at) * sizeof *items);
+    items[at] = candidate;
+    joint->found.count = MIN_OF(joint->found.count, (size_t)KEPT_PLANS);
+    return true;
+}
+
+static bool price_all(Joint *joint) {
+    const PlanSearch *search = joint->search;
+    for (;;) {
+        PlanCandidate candidate;
+        if (!price(joint, &candidate) || !keep(joint, candidate))
+            return false;
+        uint32_t i = 0;
+        for (; i < search->product_count; i++) {
+            if (++joint->at[i] < search->products[i].choices.count)
+                break;
+            joint->at[i] = 0;
+        }
+        if (i == search->product_count)
+            return true;
+    }
+}
+
+/* Takes the best choice of one product, the others held; *better tells whether that helped. */
+static bool improve(Joint *joint, uint32_t product, PlanCandidate *best, bool *better) {
+    uint32_t kept = joint->at[product];
+    for (uint32_t i = 0; i < joint->search->products[product].choices.count; i++) {
+        PlanCandidate candidate;
+        joint->at[product] = i;
+        if (!price(joint, &candidate) || !keep(joint, candidate))
+            return false;
+        if (candidate.cycles && (!best->cycles || compare_plans(&candidate, best) < 0)) {
+            *best = candidate;
+            kept = i;
+            *better = true;
+        }
+    }
+    joint->at[product] = kept;
+    return true;
+}
+
+/* Until the first plan is possible, all products change in turn. */
+static bool descend(Joint *joint) {
+    PlanCandidate best = {0};
+    bool better = true;
+    while (better) {
+        better = false;
+        for (uint32_t i = 0; i < joint->search->product_count; i++)
+            if (!improve(joint, i, &best, &better))
+                return false;
+    }
+    return true;
+}
+
+/* Choices of each product that begin with the first normal or swapped one, cast early or not: the
+ * corners from which a descent starts. */
+static bool descend_from_corners(Joint *joint) {
+    uint32_t count = joint->search->product_count;
+    uint32_t corners = 1u << MIN_OF(count, 6u);
+    for (uint32_t corner = 0; corner < corners; corner++) {
+        for (uint32_t i = 0; i < count; i++) {
+            const PlanProduct *product = &joint->search->products[i];
+            bool swapped = corner >> MIN_OF(i, 5u) & 1;
+            joint->at[i] = 0;
+            while (joint->at[i] + 1 < product->choices.count &&
+                   product->choices.items[joint->at[i]].swapped != swapped)
+                joint->at[i]++;
+        }
+        if (!descend(joint))
+            return false;
+    }
+    return true;
+}
+
+static bool price_plans(Joint *joint) {
+    uint64_t plans = 1;
+    for (uint32_t i = 0; i < joint->search->product_count; i++) {
+        plans *= joint->search->products[i].choices.count;
+        if (plans == 0)
+            return true; /* no kernel takes some product */
+        plans = MIN_OF(plans, (uint64_t)MOST_PLANS + 1);
+    }
+    return plans <= MOST_PLANS ? price_all(joint) : descend_from_corners(joint);
+}
+
+static Status search_all(Joint *joint) {
+    PlanSearch *search = joint->search;
+    size_t count = joint->task->choosing.count;
+    search->products = mem_alloc(count + 1, sizeof *search->products);
+    joint->product = mem_alloc(count + 1, sizeof *joint->product);
+    joint->choices = mem_alloc(count + 1, sizeof *joint->choices);
+    joint->at = mem_alloc(count + 1, sizeof *joint->at);
+    if (!search->products || !joint->product || !joint->choices || !joint->at)
+        return no_memory(joint->diag);
+    for (uint32_t i = 0; i < count; i++)
+        add_product(joint, i);
+    Status status = find_forces(joint);
+    for (uint32_t i = 0; i < search->product_count && !status; i++)
+        status = search_product(joint, &search->products[i]);
+    if (!status && !price_plans(joint))
+        status = no_memory(joint->diag);
+    search->candidates = joint->found.items;
+    search->count = joint->found.count;
+    if (search->count > 0) {
+        search->least = search->candidates[0];
+        for (size_t i = 1; i < search->count; i++)
+            if (search->candidates[i].tile_bytes < search->least.tile_bytes)
+                search->least = search->candidates[i];
+    }
+    return status;
+}
+
+Status joint_search(PlanSearch *search, const PlanTask *task, PriceTable *table, Diag *diag) {
+    Joint joint = {
+        .graph = search->graph, .search = search, .task = task, .table = table, .diag = diag};
+    Status status = search_all(&joint);
+    sketch_free(&joint.sketch);
+    mem_free(joint.product);
+    mem_free(joint.choices);
+    mem_free(joint.at);
+    return status;
+}
+
+void joint_free(PlanSearch *search) {
+    for (uint32_t i = 0; i < search->product_count; i++) {
+        PlanProduct *product = &search->products[i];
+        plan_search_free(&product->search);
+        graph_free(product->graph);
+        vec_free(&product->choices);
+    }
+    mem_free(search->products);
+    search->products = NULL;
+    search->product_count = 0;
+}
