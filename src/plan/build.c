@@ -212,6 +212,8 @@ void task_free(PlanTask *task) {
 bool task_sketch(const Graph *graph, const PlanTask *task, const GemmChoice choices[],
                  const PlanOptions *options, PriceTable *table, Sketch *sketch) {
     sketch_begin(sketch, graph);
+    if (sketch->no_memory)
+        return false;
     switch (task->kind) {
     case TASK_CAST: return sketch_cast(sketch, task->op, &choices->operands[0], options, table);
     case TASK_GEMM: sketch_add_gemm(sketch, &task->gemm, choices, table); break;

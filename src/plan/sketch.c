@@ -442,6 +442,8 @@ static void find_lifetimes(const Sketch *sketch, SketchLife lives[]) {
 
 SketchBytes sketch_bytes(Sketch *sketch) {
     SketchBytes bytes = {0};
+    if (sketch->no_memory)
+        return bytes;
     sketch->lives.count = 0;
     for (size_t i = 0; i < sketch->values.count; i++)
         if (!vec_push(&sketch->lives, (SketchLife){0})) {

@@ -87,7 +87,7 @@ static void test_mismatch(void **state) {
     Diag diag;
     diag_init(&diag);
     assert_int_equal(plan_parse(text, "test", other, &plan, &diag), ERR_PLAN_MISMATCH);
-    assert_int_equal(diag.entries[0].place.line, 2); /* other cycles */
+    assert_int_equal(diag.entries[0].place.line, 3); /* other cycles */
     diag_free(&diag);
     assert_int_equal(plan_parse("plan tiles=3\n", "test", graph, &plan, NULL), ERR_PLAN_TEXT);
     assert_int_equal(plan_parse("plan", "test", graph, &plan, NULL), ERR_PLAN_TEXT);
