@@ -115,6 +115,11 @@ void task_assemble(const PlanTask *task, const GemmChoice choices[], const PlanO
             if (!task->absorbed[i])
                 add_cast(&all, i);
             break;
+        case GRAPH_GELU:
+        case GRAPH_ADD: sketch->possible = false; break;
+        case GRAPH_REPEAT:
+        case GRAPH_ARGUMENT:
+        case GRAPH_YIELD: assert(false); break; /* of no expanded graph */
         case GRAPH_OUTPUT:
             if (!has_home(&all, op->operands[0]))
                 spread_home(&all, op->operands[0]);

@@ -98,7 +98,7 @@ static void test_mismatch(void **state) {
     graph = example(4000, 4000, 4000);
     assert_int_equal(
         plan_parse("plan tiles=3\noperation y grid=1,3,1 weights=standard fast=columns "
-                   "owners=1,1 left=3 right=1 cycles=1\n",
+                   "owners=1,1 left=3 right=1\n",
                    "test", graph, &plan, NULL),
         ERR_PLAN_GRID);
     mem_free(text);
