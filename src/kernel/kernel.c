@@ -7,10 +7,18 @@
 
 extern const EmbeddedFile tw_kernel_sources[];
 
+/* clang-format off */
 static const FamilyInfo *const families[] = {
-    [KERNEL_GEMM] = &family_gemm, [KERNEL_CAST] = &family_cast, [KERNEL_REDUCE] = &family_reduce,
-    [KERNEL_COPY] = &family_copy, [KERNEL_FILL] = &family_fill, [KERNEL_CONVERT] = &family_convert,
+    [KERNEL_GEMM] = &family_gemm,
+    [KERNEL_CAST] = &family_cast,
+    [KERNEL_REDUCE] = &family_reduce,
+    [KERNEL_COPY] = &family_copy,
+    [KERNEL_FILL] = &family_fill,
+    [KERNEL_CONVERT] = &family_convert,
+    [KERNEL_GELU] = &family_gelu,
+    [KERNEL_ADD] = &family_add,
 };
+/* clang-format on */
 
 static const FamilyInfo *family_of(const KernelSpec *spec) {
     assert((size_t)spec->family < COUNT_OF(families));

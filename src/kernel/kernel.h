@@ -31,7 +31,9 @@ typedef enum KernelFamily {
     KERNEL_REDUCE = 2,
     KERNEL_COPY = 3,
     KERNEL_FILL = 4,
-    KERNEL_CONVERT = 5
+    KERNEL_CONVERT = 5,
+    KERNEL_GELU = 6,
+    KERNEL_ADD = 7
 } KernelFamily;
 
 /* output[rows, 16 * groups] (+)= left[rows, panels * km] * right[panels * km, 16 * groups], with
@@ -173,6 +175,84 @@ typedef struct KernelFill {
     uint32_t words;
 } KernelFill;
 
+/* Panels: `panels` of `rows` lines of 16 F16 values, as a product leaves them (ORDER_LEFT of F16).
+ * Of a normal product with logical matrix y [R,C] the lines are rows of y, the lanes columns of y:
+ * rows = R, panels = C / 16. Of a swapped one (ORDER_TRANSPOSED_LEFT of y) the lines are columns of
+ * y, the lanes rows of y: rows = C, panels = R / 16. So bias along the columns of y is
+ *
+ *   normal    KERNEL_BIAS_COLUMNS  bias[16 * panel + lane], 32 * panels bytes
+ *   swapped   KERNEL_BIAS_ROWS     bias[line], 2 * rows bytes
+ */
+typedef enum KernelBias { KERNEL_BIAS_NONE, KERNEL_BIAS_COLUMNS, KERNEL_BIAS_ROWS } KernelBias;
+
+/* Transposing a swapped product y^T, so that the columns of y lie along the lines: as left operand
+ * of a normal product (ORDER_LEFT of y), or as right operand of a swapped one
+ * (ORDER_TRANSPOSED_RIGHT of y). With one panel the two are the same. */
+typedef enum KernelTurn { KERNEL_TURN_NONE, KERNEL_TURN_LEFT, KERNEL_TURN_RIGHT } KernelTurn;
+
+/* output = GELU(source + bias), tanh form; num/gelu.h has the steps.
+ *
+ *   operand  order                                     bytes
+ *   output   F16: that of the source                   32 * rows * panels; may be the source
+ *            F143, half: lines of 16 bytes             16 * rows * panels
+ *            F143: lines of 32 bytes, from panels      32 * rows * ceil(panels / 2)
+ *                  2p and 2p + 1; zeros if there is
+ *                  no second one
+ *   source   panels                                    32 * rows * panels
+ *   bias     unless KERNEL_BIAS_NONE
+ *
+ * turn: F143 and half only, KERNEL_BIAS_NONE or KERNEL_BIAS_ROWS; rows is a multiple of 16. Block b
+ * of 16 lines of panel p becomes a block of 16 lines (256 bytes) at position
+ *   KERNEL_TURN_LEFT   b * panels + p
+ *   KERNEL_TURN_RIGHT  p * (rows / 16) + b
+ * Without turn KERNEL_BIAS_ROWS does not exist.
+ *
+ * Scalar (F143 only): scale exponent of the output, -31 ... 31.
+ * Numerics: source + bias is rounded to F16; F16 output is gelu_f16 of that, F143 output
+ * gelu_twice_f16 encoded with scale + 1. */
+typedef struct KernelGelu {
+    KernelBias bias;
+    KernelTurn turn;
+    PrecisionKind output; /* PRECISION_F16 or PRECISION_F8F143 */
+    bool half;            /* F143 only */
+    uint32_t rows, panels;
+} KernelGelu;
+
+/* output = left + right, F16, each sum rounded once (nearest even, saturating). Output may be the
+ * very bytes of left, and in KERNEL_ADD_PLAIN of right.
+ *
+ *   form                 left, output         right
+ *   KERNEL_ADD_PLAIN     rows * columns       rows * columns values
+ *   KERNEL_ADD_REPEATED  [rows, columns]      columns values, added to each row (row-major)
+ *   KERNEL_ADD_COLUMNS   panels, 16 values a  bias as KERNEL_BIAS_COLUMNS: columns values
+ *   KERNEL_ADD_ROWS      line; columns = 16   bias as KERNEL_BIAS_ROWS: rows values
+ *                        a panel
+ *
+ * columns is a multiple of 4, for panels of 16.
+ * apart: which operands share no memory element (PLAIN and REPEATED only; else KERNEL_ADD_ANYHOW):
+ *   KERNEL_ADD_ANYHOW        none; three bundles for 4 values
+ *   KERNEL_ADD_INPUTS_APART  left and right; two bundles
+ *   KERNEL_ADD_ALL_APART     any two (output is neither input); one bundle
+ * No scalars of the caller. */
+typedef enum KernelAddForm {
+    KERNEL_ADD_PLAIN,
+    KERNEL_ADD_REPEATED,
+    KERNEL_ADD_COLUMNS,
+    KERNEL_ADD_ROWS
+} KernelAddForm;
+
+typedef enum KernelAddApart {
+    KERNEL_ADD_ANYHOW,
+    KERNEL_ADD_INPUTS_APART,
+    KERNEL_ADD_ALL_APART
+} KernelAddApart;
+
+typedef struct KernelAdd {
+    KernelAddForm form;
+    KernelAddApart apart;
+    uint32_t rows, columns;
+} KernelAdd;
+
 typedef struct KernelSpec {
     KernelFamily family;
     union {
@@ -182,6 +262,8 @@ typedef struct KernelSpec {
         KernelCopy copy;
         KernelFill fill;
         KernelConvert convert;
+        KernelGelu gelu;
+        KernelAdd add;
     };
 } KernelSpec;
 

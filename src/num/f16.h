@@ -82,6 +82,11 @@ static inline F16 f32_to_f16(float value, F16Overflow overflow) {
 /* One rounding from double. */
 F16 f64_to_f16(double value, F16Overflow overflow);
 
+/* a + b, rounded once: in float32 it is exact, or rounds where that does no harm. */
+static inline F16 f16_add(F16 a, F16 b) {
+    return f32_to_f16(f16_to_f32(a) + f16_to_f32(b), F16_OVERFLOW_SATURATE);
+}
+
 /* a * b + c * d with one rounding to float32: the accumulator step of f16v4mix and f16v2cmac. */
 float f16_mix(F16 a, F16 b, F16 c, F16 d);
 
