@@ -24,7 +24,8 @@ typedef enum TwManual {
     TW_MANUAL_LIST,     /* one line a form */
     TW_MANUAL_MARKDOWN, /* the whole table */
     TW_MANUAL_EVIDENCE, /* every constant about the chip, and how well it is known */
-    TW_MANUAL_COVERAGE, /* numbers of forms by encoding and evidence */
+    TW_MANUAL_COVERAGE, /* how many instructions are executed and tested; encodings, evidence */
+    TW_MANUAL_COVERAGE_JSON, /* the same as one JSON object */
 } TwManual;
 
 void tw_manual(TwManual what, FILE *out);

@@ -37,6 +37,52 @@ static Status preprocess(const char *source, const TwAssembleOptions *options, c
     return api_preprocess(source, options, text, size, diag);
 }
 
+/* Where `.include` looks: beside the source, then in the folders of the preprocessor. The texts
+ * live until the source is assembled. */
+typedef struct Includes {
+    const char *source;
+    const TwAssembleOptions *options;
+    VEC(uint8_t *) texts;
+} Includes;
+
+static uint8_t *read_beside(const char *folder, int length, const char *name, size_t *size) {
+    char *path = mem_printf("%.*s%s%s", length, folder, length ? "/" : "", name);
+    uint8_t *bytes = NULL;
+    if (!path || file_read(path, &bytes, size, NULL) != STATUS_OK)
+        bytes = NULL;
+    mem_free(path);
+    return bytes;
+}
+
+static const char *include_file(void *context, const char *name, size_t *size) {
+    Includes *includes = context;
+    const char *slash = strrchr(includes->source, '/');
+    int length = slash && *name != '/' ? (int)(slash - includes->source) : 0;
+    uint8_t *bytes = read_beside(includes->source, length, name, size);
+    for (size_t i = 0; i < includes->options->include_count && !bytes; i++) {
+        const char *folder = includes->options->includes[i];
+        bytes = read_beside(folder, (int)strlen(folder), name, size);
+    }
+    if (bytes && !vec_push(&includes->texts, bytes)) {
+        mem_free(bytes);
+        bytes = NULL;
+    }
+    return (const char *)bytes;
+}
+
+/* With the names of the chip that sources expect from headers of the SDK. */
+static Status assemble_text(const char *source, const char *text, size_t size,
+                            const TwAssembleOptions *options, AsmObject **object, Diag *diag) {
+    Includes includes = {.source = source, .options = options};
+    AsmOptions names = {.include = include_file, .context = &includes};
+    names.defines = asm_standard_defines(&names.define_count);
+    Status status = asm_assemble(source, text, size, &names, object, diag);
+    for (size_t i = 0; i < includes.texts.count; i++)
+        mem_free(includes.texts.items[i]);
+    vec_free(&includes.texts);
+    return status;
+}
+
 TwStatus tw_assemble(TwContext *context, const char *source, const char *object,
                      const TwAssembleOptions *options) {
     static const TwAssembleOptions none = {0};
@@ -53,7 +99,7 @@ TwStatus tw_assemble(TwContext *context, const char *source, const char *object,
     if (status != STATUS_OK)
         return (TwStatus)status;
     AsmObject *assembled = NULL;
-    status = asm_assemble(source, text, size, NULL, &assembled, &context->diag);
+    status = assemble_text(source, text, size, options, &assembled, &context->diag);
     TwStatus result = (TwStatus)status;
     if (result == 0 && options->listing)
         result = print_listing(context, assembled, options->listing);

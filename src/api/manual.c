@@ -37,6 +37,10 @@ static void print_cell(const char *text, FILE *out) {
 
 static void print_markdown(FILE *out) {
     fputs(
+        "# The instructions of the IPU21 tile\n\n"
+        "Written by `tilework isa --markdown` from `src/isa/isa.def`, whose head explains the\n"
+        "columns; a test keeps this page equal to the table. One line a form: an instruction has\n"
+        "a form for each list of operand kinds.\n\n"
         "| Instruction | Operands | Lane | Context | Slots | Encoding | Class | Evidence | Effect "
         "|\n|---|---|---|---|---|---|---|---|---|\n",
         out);
@@ -62,27 +66,83 @@ static void print_evidence(FILE *out) {
     }
 }
 
-static void print_coverage(FILE *out) {
-    size_t forms = 0, executed = 0, by_class[ISA_OURS + 1] = {0};
-    size_t by_evidence[CHIP_EVIDENCE_COUNT] = {0};
+/* Instructions, exchange apart: one counts when the simulator has all of its forms and a named test
+ * checks its values and slots. Which are missing goes to `missing`, if not NULL. */
+typedef struct Coverage {
+    size_t forms, executed, total, implemented, exchange, exchange_implemented;
+    size_t by_class[ISA_OURS + 1], by_evidence[CHIP_EVIDENCE_COUNT];
+} Coverage;
+
+static bool has_all_forms(const char *mnemonic) {
+    for (IsaForm form = isa_form_next(mnemonic, ISA_INVALID); form != ISA_INVALID;
+         form = isa_form_next(mnemonic, form))
+        if (!sim_form_is_implemented(form))
+            return false;
+    return true;
+}
+
+static Coverage count_coverage(FILE *missing) {
+    Coverage c = {0};
     for (int form = ISA_INVALID + 1; form < ISA_FORM_COUNT; form++) {
         const IsaFormInfo *info = isa_form_info((IsaForm)form);
-        forms++;
-        by_class[info->encoding_class]++;
-        by_evidence[info->evidence]++;
-        executed += sim_form_is_implemented((IsaForm)form);
+        c.forms++;
+        c.by_class[info->encoding_class]++;
+        c.by_evidence[info->evidence]++;
+        c.executed += sim_form_is_implemented((IsaForm)form);
+        if (isa_form_next(info->mnemonic, ISA_INVALID) != (IsaForm)form)
+            continue; /* counted with its first form */
+        bool exchange = info->flags & ISA_F_EXCHANGE, whole = has_all_forms(info->mnemonic);
+        bool tested = isa_tested_by(info->mnemonic) != NULL;
+        c.exchange += exchange;
+        c.exchange_implemented += exchange && whole;
+        c.total += !exchange;
+        c.implemented += !exchange && whole && tested;
+        if (missing && (!whole || !(exchange || tested)))
+            fprintf(missing, "%s: %s\n", whole ? "not tested" : "not executed", info->mnemonic);
     }
-    fprintf(out, "%zu forms, assembled and disassembled; the simulator executes %zu\n", forms,
-            executed);
-    for (unsigned c = 0; c < COUNT_OF(by_class); c++)
-        fprintf(out, "encoding %-12s %4zu\n", encoding_name((IsaEncoding)c), by_class[c]);
+    return c;
+}
+
+static void print_coverage(FILE *out) {
+    Coverage c = count_coverage(NULL);
+    fprintf(out,
+            "%zu of %zu instructions of workers and supervisor executed, values and slots tested\n"
+            "%zu of %zu instructions of the exchange executed\n"
+            "%zu of %zu forms executed; all are assembled and disassembled\n",
+            c.implemented, c.total, c.exchange_implemented, c.exchange, c.executed, c.forms);
+    for (unsigned i = 0; i < COUNT_OF(c.by_class); i++)
+        fprintf(out, "encoding %-12s %4zu\n", encoding_name((IsaEncoding)i), c.by_class[i]);
     for (unsigned e = 0; e < CHIP_EVIDENCE_COUNT; e++)
-        fprintf(out, "effect   %-12s %4zu\n", chip_evidence_name((ChipEvidence)e), by_evidence[e]);
+        fprintf(out, "effect   %-12s %4zu\n", chip_evidence_name((ChipEvidence)e),
+                c.by_evidence[e]);
+    count_coverage(out);
+}
+
+static void print_coverage_json(FILE *out) {
+    Coverage c = count_coverage(NULL);
+    fprintf(out,
+            "{\"implemented\": %zu, \"total\": %zu, \"exchange_implemented\": %zu, "
+            "\"exchange_total\": %zu, \"forms_implemented\": %zu, \"forms_total\": %zu, "
+            "\"encodings\": {",
+            c.implemented, c.total, c.exchange_implemented, c.exchange, c.executed, c.forms);
+    for (unsigned i = 0; i < COUNT_OF(c.by_class); i++)
+        fprintf(out, "%s\"%s\": %zu", i ? ", " : "", encoding_name((IsaEncoding)i), c.by_class[i]);
+    fputs("}, \"evidence\": {", out);
+    for (unsigned e = 0; e < CHIP_EVIDENCE_COUNT; e++)
+        fprintf(out, "%s\"%s\": %zu", e ? ", " : "", chip_evidence_name((ChipEvidence)e),
+                c.by_evidence[e]);
+    fputs("}, \"instructions\": [", out);
+    const char *comma = "";
     for (int form = ISA_INVALID + 1; form < ISA_FORM_COUNT; form++) {
-        if (!sim_form_is_implemented((IsaForm)form))
-            fprintf(out, "not executed: %s (%s)\n", isa_form_info((IsaForm)form)->mnemonic,
-                    isa_form_info((IsaForm)form)->id);
+        const IsaFormInfo *info = isa_form_info((IsaForm)form);
+        const char *test = isa_tested_by(info->mnemonic);
+        if (isa_form_next(info->mnemonic, ISA_INVALID) != (IsaForm)form || !test)
+            continue;
+        fprintf(out, "%s\n  {\"name\": \"%s\", \"slots\": %u, \"test\": \"%s\"}", comma,
+                info->mnemonic, info->slots, test);
+        comma = ",";
     }
+    fputs("\n]}\n", out);
 }
 
 void tw_manual(TwManual what, FILE *out) {
@@ -91,17 +151,18 @@ void tw_manual(TwManual what, FILE *out) {
     case TW_MANUAL_MARKDOWN: print_markdown(out); break;
     case TW_MANUAL_EVIDENCE: print_evidence(out); break;
     case TW_MANUAL_COVERAGE: print_coverage(out); break;
+    case TW_MANUAL_COVERAGE_JSON: print_coverage_json(out); break;
     }
 }
 
-static void print_form(const IsaFormInfo *info, bool executed, FILE *out) {
+static void print_form(const IsaFormInfo *info, FILE *out) {
     fprintf(out, "%s %s\n", info->mnemonic, info->operands);
     fprintf(out, "  effect    %s (%s)\n", info->effect, chip_evidence_name(info->evidence));
     fprintf(out, "  issue     %s lane, %s, %u slot%s\n", lane_name(info->lane),
             mode_name(info->modes), info->slots, info->slots == 1 ? "" : "s");
     fprintf(out, "  encoding  %s (%s)\n", info->encoding, encoding_name(info->encoding_class));
-    if (!executed)
-        fputs("  the simulator does not execute it\n", out);
+    if (isa_tested_by(info->mnemonic))
+        fprintf(out, "  test      %s\n", isa_tested_by(info->mnemonic));
 }
 
 TwStatus tw_manual_entry(TwContext *context, const char *mnemonic, FILE *out) {
@@ -118,6 +179,6 @@ TwStatus tw_manual_entry(TwContext *context, const char *mnemonic, FILE *out) {
         return (TwStatus)ERR_CLI_NAME;
     }
     for (; form != ISA_INVALID; form = isa_form_next(mnemonic, form))
-        print_form(isa_form_info(form), sim_form_is_implemented(form), out);
+        print_form(isa_form_info(form), out);
     return 0;
 }

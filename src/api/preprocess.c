@@ -1,6 +1,7 @@
 /* Runs a C preprocessor on a source file: a child process without a shell. */
 #include "api/api.h"
 
+#include "api/headers.h"
 #include "base/file.h"
 
 #include <errno.h>
@@ -24,18 +25,22 @@ static bool add(Arguments *arguments, Arena *arena, const char *prefix, const ch
     return argument && vec_push(arguments, argument);
 }
 
-/* COMMAND -x assembler-with-cpp -undef -DNAME… -IFOLDER… -- SOURCE, the source as a path that
- * cannot be taken for an option. */
+/* COMMAND -x assembler-with-cpp -undef -DNAME… -IFOLDER… SOURCE, the source as a path that cannot
+ * be taken for an option. Sources of the public libraries ask for the first two names. */
 static bool make_arguments(const char *source, const TwAssembleOptions *options,
-                           Arguments *arguments, Arena *arena) {
+                           const char *stand_ins, Arguments *arguments, Arena *arena) {
     bool done = add(arguments, arena, "", options->preprocessor) &&
                 add(arguments, arena, "", "-x") &&
                 add(arguments, arena, "", "assembler-with-cpp") &&
-                add(arguments, arena, "", "-undef"); /* `linux` and `unix` are plain words */
+                add(arguments, arena, "", "-undef") && /* `linux` and `unix` are plain words */
+                add(arguments, arena, "", "-D__IPU__=1") &&
+                add(arguments, arena, "", "-D__IPU_ARCH_VERSION__=21");
     for (size_t i = 0; i < options->define_count && done; i++)
         done = add(arguments, arena, "-D", options->defines[i]);
     for (size_t i = 0; i < options->include_count && done; i++)
         done = add(arguments, arena, "-I", options->includes[i]);
+    if (stand_ins && done)
+        done = add(arguments, arena, "", "-idirafter") && add(arguments, arena, "", stand_ins);
     return done && add(arguments, arena, source[0] == '-' ? "./" : "", source) &&
            vec_push(arguments, NULL);
 }
@@ -111,11 +116,28 @@ static void note_lines(Diag *diag, const Text *text) {
     }
 }
 
-static Status finish(const char *source, const TwAssembleOptions *options, int state,
-                     const Text *errors, Diag *diag) {
+/* NAME of "fatal error: NAME: No such file or directory" (gcc) or "fatal error: 'NAME' file not
+ * found" (clang), or NULL. */
+static const char *missing_header(const Text *errors, Arena *arena) {
+    static const char before[] = "fatal error: ", gcc[] = ": No such file", clang[] = "' file not";
+    const char *at = memmem(errors->items, errors->count, before, sizeof before - 1);
+    if (!at)
+        return NULL;
+    at += sizeof before - 1;
+    const char *line_end = memchr(at, '\n', errors->count - (size_t)(at - errors->items));
+    size_t length =
+        line_end ? (size_t)(line_end - at) : errors->count - (size_t)(at - errors->items);
+    bool quoted = length && *at == '\'';
+    at += quoted;
+    length -= quoted;
+    const char *end = quoted ? memmem(at, length, clang, sizeof clang - 1)
+                             : memmem(at, length, gcc, sizeof gcc - 1);
+    return end ? arena_printf(arena, "%.*s", (int)(end - at), at) : NULL;
+}
+
+static Status tell_failure(const char *source, const TwAssembleOptions *options, int state,
+                           const Text *errors, Diag *diag) {
     DiagPlace place = {.file = source, .tile = -1};
-    if (WIFEXITED(state) && WEXITSTATUS(state) == 0)
-        return STATUS_OK;
     if (WIFSIGNALED(state))
         diag_error(diag, ERR_CPP_FAILED, place, "%s was ended by signal %d", options->preprocessor,
                    WTERMSIG(state));
@@ -128,15 +150,14 @@ static Status finish(const char *source, const TwAssembleOptions *options, int s
     return ERR_CPP_FAILED;
 }
 
-Status api_preprocess(const char *source, const TwAssembleOptions *options, char **text,
-                      size_t *size, Diag *diag) {
+/* Runs the command once. *state is its end, texts its output and error output. */
+static Status run(const char *source, const TwAssembleOptions *options, const char *stand_ins,
+                  Arena *arena, Text texts[2], int *state, Diag *diag) {
     Arguments arguments = {0};
-    Arena arena = {0};
-    Text texts[2] = {0};
-    int outputs[2] = {-1, -1}, state = 0;
+    int outputs[2] = {-1, -1};
     pid_t child;
     Status status = STATUS_OK;
-    if (!make_arguments(source, options, &arguments, &arena)) {
+    if (!make_arguments(source, options, stand_ins, &arguments, arena)) {
         status = no_memory(diag);
     } else {
         int number = start(&arguments, outputs, &child);
@@ -150,13 +171,39 @@ Status api_preprocess(const char *source, const TwAssembleOptions *options, char
             close(outputs[1]);
             if (status != STATUS_OK)
                 kill(child, SIGKILL);
-            while (waitpid(child, &state, 0) < 0 && errno == EINTR)
+            while (waitpid(child, state, 0) < 0 && errno == EINTR)
                 continue;
-            if (status == STATUS_OK)
-                status = finish(source, options, state, &texts[1], diag);
         }
     }
     vec_free(&arguments);
+    return status;
+}
+
+/* Headers of the SDK are not there: each one that is missed is replaced, and the command run again,
+ * until it succeeds or fails with something else. */
+Status api_preprocess(const char *source, const TwAssembleOptions *options, char **text,
+                      size_t *size, Diag *diag) {
+    Arena arena = {0};
+    Text texts[2] = {0};
+    ApiHeaders headers = {0};
+    Status status;
+    for (;;) {
+        int state = 0;
+        texts[0].count = texts[1].count = 0;
+        status = run(source, options, headers.folder, &arena, texts, &state, diag);
+        if (status != STATUS_OK || (WIFEXITED(state) && WEXITSTATUS(state) == 0))
+            break;
+        const char *header = WIFEXITED(state) ? missing_header(&texts[1], &arena) : NULL;
+        if (header && api_headers_add(&headers, header)) {
+            diag_warning(diag, ERR_CPP_HEADER, (DiagPlace){.file = source, .tile = -1},
+                         "there is no header %s: the names of the chip take its place", header);
+            diag_fix(diag, "tell the folder that holds it with -I");
+            continue;
+        }
+        status = tell_failure(source, options, state, &texts[1], diag);
+        break;
+    }
+    api_headers_free(&headers);
     arena_free(&arena);
     vec_free(&texts[1]);
     if (status == STATUS_OK) {

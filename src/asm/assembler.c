@@ -188,6 +188,7 @@ static void numeric_label(Assembler *a, uint64_t number, Place place) {
     label->last = label->next ? label->next : ASM_NEW(a, Symbol, 1);
     label->next = NULL;
     asm_define_label(a, label->last, place);
+    asm_current(a)->labelled = true;
 }
 
 /* name: and 1: in front of a statement. */
@@ -211,6 +212,7 @@ static bool take_label(Assembler *a, Cursor *cursor) {
         if (!name || !asm_take(&ahead, ':'))
             return false;
         asm_define_label(a, asm_symbol(a, name), place);
+        asm_current(a)->labelled = true;
     }
     if (a->bundle.open)
         asm_error(a, ERR_ASM_BUNDLE, place, "a label cannot stand inside a bundle");
@@ -229,6 +231,7 @@ static void set_symbol(Assembler *a, Name *name, Cursor *cursor, Place place) {
     }
     symbol->set = value;
     symbol->variable = true;
+    symbol->predefined = false;
     symbol->place = place;
 }
 
@@ -244,6 +247,12 @@ static bool take_assignment(Assembler *a, Cursor *cursor) {
     asm_take(&ahead, '=');
     set_symbol(a, name, &ahead, place);
     return true;
+}
+
+/* Macros of the SDK's headers that note how much stack a function needs; they emit no code. */
+static bool is_stack_note(const Name *name) {
+    return asm_word_is(name->text, name->length, "DEF_STACK_USAGE") ||
+           asm_word_is(name->text, name->length, "DEF_STACK_SIZE_OWN");
 }
 
 static void process_body(Assembler *a, const Statement *statement, Cursor *cursor) {
@@ -263,6 +272,8 @@ static void process_body(Assembler *a, const Statement *statement, Cursor *curso
     Name *name = asm_word(a, cursor);
     if (name->macro)
         asm_call_macro(a, name->macro, cursor, place);
+    else if (is_stack_note(name))
+        cursor->at = cursor->end;
     else if (word[0] != '.')
         asm_instruction(a, name, cursor, place);
     else if (asm_word_is(word, length, ".set") || asm_word_is(word, length, ".equ") ||
@@ -312,7 +323,7 @@ static void run(Assembler *a, const char *name, const char *text, size_t size) {
         const AsmDefine *define = &a->options->defines[i];
         Symbol *symbol = asm_symbol(a, asm_name(a, define->name, strlen(define->name)));
         symbol->set = asm_number(a, define->value, nowhere);
-        symbol->variable = true;
+        symbol->variable = symbol->predefined = true;
     }
     Statement statement;
     while (asm_next_statement(a, &statement))

@@ -118,6 +118,7 @@ struct Symbol {
     Expr *set; /* of .set */
     Expr *size;
     bool defined, variable, global, function, used, evaluating;
+    bool predefined; /* by AsmOptions and not by the source: in the object if used */
     Place place;
     bool exported;  /* it is in the object */
     uint32_t index; /* there */
@@ -189,6 +190,8 @@ typedef struct Packet {
     IsaInstr instr[2];
     bool pending;   /* its words are written when all labels are known */
     bool unchecked; /* .allow_invalid_repeat was in force */
+    bool labelled;  /* a label stands before it */
+    bool relocated; /* an operand of the main half is an address */
     uint32_t line;  /* index of its AsmLine */
 } Packet;
 
@@ -211,6 +214,7 @@ typedef struct Section {
     unsigned flags;
     uint32_t align;
     uint32_t size;
+    bool labelled; /* since the last packet */
     VEC(uint8_t) bytes;
     VEC(AsmLine) lines;
     VEC(Packet) packets;
@@ -347,6 +351,7 @@ typedef struct Match {
     Symbol *symbol; /* of a relocation, or NULL */
     int64_t addend;
     uint8_t reloc;
+    bool pattern; /* a negative number is written as its 32 bits */
 } Match;
 /* Chooses the form and the values of its operands. */
 Match asm_match(Assembler *a, const Parsed *parsed, bool final);
@@ -357,6 +362,9 @@ void asm_check_operands(Assembler *a, const Parsed *parsed, const IsaInstr *inst
 /* The halves of a bundle must not write a common register. */
 void asm_check_overlap(Assembler *a, const Parsed *const half[2], const IsaInstr instr[2]);
 void asm_check_repeats(Assembler *a, Section *section);
+
+/* hazard.c */
+void asm_check_hazards(Assembler *a, const Section *section);
 
 /* object.c */
 void asm_finish(Assembler *a);

@@ -29,8 +29,28 @@ static void check_csr(Assembler *a, const Parsed *parsed, unsigned index, unsign
                   number);
 }
 
+/* $mworker_base and $mvertex_base belong to workers; writes to them are dropped. */
+static void check_bases(Assembler *a, const Parsed *parsed, const IsaInstr *instr) {
+    const IsaFormInfo *info = isa_form_info((IsaForm)instr->form);
+    for (unsigned i = 0; i < info->operand_count; i++) {
+        bool arithmetic;
+        const IsaOperand *operand = &info->operand[i];
+        unsigned count = isa_operand_registers(operand, &arithmetic);
+        int32_t number = instr->operand[i];
+        if (count == 0 || arithmetic || (number != 12 && number != 13) || a->allow_operands)
+            continue;
+        if (parsed->mode == ISA_SUPERVISOR && operand->read)
+            asm_error(a, ERR_ASM_MODE, parsed->place,
+                      "$m%d is a base register of workers, and this is supervisor code", number);
+        else if (operand->written)
+            asm_warning(a, ERR_ASM_HAZARD, parsed->place,
+                        "$m%d cannot be written: the result is dropped", number);
+    }
+}
+
 void asm_check_operands(Assembler *a, const Parsed *parsed, const IsaInstr *instr) {
     const int32_t *value = instr->operand;
+    check_bases(a, parsed, instr);
     switch ((IsaForm)instr->form) {
     case ISA_GET: check_csr(a, parsed, 1, (unsigned)value[1]); break;
     case ISA_PUT: check_csr(a, parsed, 0, (unsigned)value[0]); break;

@@ -173,6 +173,7 @@ static bool encode_packet(Assembler *a, Section *section, Packet *packet, bool f
         }
         packet->instr[i] = match[i].instr;
     }
+    packet->relocated = match[0].symbol != NULL;
     uint32_t words[2] = {0};
     if (halves == 2) {
         isa_encode_bundle(&match[0].instr, &match[1].instr, words);
@@ -182,6 +183,9 @@ static bool encode_packet(Assembler *a, Section *section, Packet *packet, bool f
     }
     for (unsigned i = 0; i < halves; i++) {
         asm_check_operands(a, packet->half[i], &match[i].instr);
+        if (match[i].pattern)
+            asm_warning(a, ERR_ASM_DIALECT, packet->half[i]->place,
+                        "a number above 0x7FFFFFFF is taken for the negative one of its 32 bits");
         add_reloc(a, section, packet, i, &match[i]);
     }
     set_words(section, packet, words);
@@ -213,7 +217,9 @@ static void emit_packet(Assembler *a, const Parsed *first, const Parsed *second,
     Packet packet = {.size = second ? 8 : info->size,
                      .half = {keep(a, first), second ? keep(a, second) : NULL},
                      .instr = {likely[0], likely[1]},
-                     .unchecked = a->allow_repeat};
+                     .unchecked = a->allow_repeat,
+                     .labelled = section->labelled};
+    section->labelled = false;
     if (!second && packet.size == 8 && section->size % 8) {
         asm_error(a, ERR_ASM_OPERANDS, first->place,
                   "%s must stand at a multiple of 8: use .align 8", info->mnemonic);
@@ -273,6 +279,15 @@ static void load_constant(Assembler *a, Parsed *parsed) {
     uint32_t bits = (uint32_t)value.number;
     parsed->operand[1].expr = asm_number(a, bits & 0xFFFFF, parsed->place);
     if (bits >> 20 == 0) {
+        take_instruction(a, parsed);
+    } else if (a->bundle.open && (bits & 0xFFFFF) == 0) {
+        parsed->form = arithmetic ? ISA_OR_A_HI12 : ISA_OR_HI12;
+        parsed->exact = true;
+        parsed->operand[1] = register_operand(parsed, arithmetic, 15, 1);
+        parsed->operand[2] = number_operand(a, parsed, bits);
+        parsed->count = 3;
+        asm_warning(a, ERR_ASM_DIALECT, parsed->place,
+                    "ldconst of 0x%X in a bundle becomes one `or` with zero", bits);
         take_instruction(a, parsed);
     } else if (a->bundle.open) {
         asm_error(a, ERR_ASM_BUNDLE, parsed->place,

@@ -171,6 +171,7 @@ typedef struct Attempt {
     const IsaOperand *kind; /* of the operand that does not fit */
     const ParsedOperand *operand;
     int64_t number;
+    bool pattern; /* a negative number written as 32 bits */
     const char *why;
 } Attempt;
 
@@ -208,6 +209,12 @@ static void fit_immediate(Assembler *a, Attempt *attempt, unsigned index, bool f
     /* 32-bit patterns may be written as negative numbers. */
     if (attempt->kind->kind == ISA_KIND_HI12 && value.number < 0 && value.number >= INT32_MIN)
         value.number += (int64_t)1 << 32;
+    if (attempt->kind->kind == ISA_KIND_SIGNED && value.number > INT32_MAX &&
+        value.number <= UINT32_MAX &&
+        isa_operand_valid(attempt->kind, value.number - ((int64_t)1 << 32))) {
+        value.number -= (int64_t)1 << 32;
+        attempt->pattern = true;
+    }
     attempt->number = value.number;
     if (!isa_operand_valid(attempt->kind, value.number))
         attempt->fit = OUT_OF_RANGE;
@@ -262,6 +269,7 @@ Match asm_match(Assembler *a, const Parsed *parsed, bool final) {
         Attempt attempt = try_form(a, form, &aligned, final);
         if (attempt.fit == FITS || attempt.fit == WAITS) {
             attempt.match.known = attempt.fit == FITS ? KNOWN : UNKNOWN;
+            attempt.match.pattern = attempt.pattern;
             return attempt.match;
         }
         if (!any)

@@ -65,12 +65,15 @@ void asm_finish(Assembler *a) {
     }
     for (size_t s = 0; s < a->sections.count && a->errors == 0; s++)
         asm_check_repeats(a, a->sections.items[s]);
+    for (size_t s = 0; s < a->sections.count && a->errors == 0; s++)
+        asm_check_hazards(a, a->sections.items[s]);
 }
 
 /* ---- the object */
 
 static bool exported(const Symbol *symbol) {
-    if (strncmp(symbol->name->text, ".L", 2) == 0)
+    if (strncmp(symbol->name->text, ".L", 2) == 0 ||
+        (symbol->predefined && !symbol->used && !symbol->global))
         return false;
     return symbol->defined || symbol->set || symbol->global || symbol->used;
 }

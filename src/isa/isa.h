@@ -115,6 +115,10 @@ IsaForm isa_form_next(const char *mnemonic, IsaForm last);
  * disassembler tells apart forms that could hold the same operands. */
 bool isa_form_has_suffix(IsaForm form, const char *suffix, size_t length);
 
+/* The name of the test that executes the instruction and checks values and slots (tested.def), or
+ * NULL. */
+const char *isa_tested_by(const char *mnemonic);
+
 /* Is `value` one that the operand can hold: a register of the right alignment, an immediate in
  * range? Register operands are 0..15. */
 bool isa_operand_valid(const IsaOperand *operand, int64_t value);

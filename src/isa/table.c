@@ -231,3 +231,17 @@ bool isa_form_has_suffix(IsaForm form, const char *suffix, size_t length) {
     return whole > length + 1 && id[whole - length - 1] == '_' &&
            strncasecmp(id + whole - length, suffix, length) == 0;
 }
+
+const char *isa_tested_by(const char *mnemonic) {
+    static const struct {
+        const char *mnemonic, *test;
+    } tested[] = {
+#define TESTED(mnemonic, test) {mnemonic, test},
+#include "isa/tested.def"
+#undef TESTED
+    };
+    for (size_t i = 0; i < COUNT_OF(tested); i++)
+        if (strcmp(tested[i].mnemonic, mnemonic) == 0)
+            return tested[i].test;
+    return NULL;
+}

@@ -3,6 +3,8 @@
 #include "base/cpu.h"
 #include "sim/internal.h"
 
+#include <assert.h>
+
 /* Registers of one instruction by file, a bit each. */
 typedef struct Registers {
     uint32_t main_read, main_written, aux_read, aux_written;
@@ -34,8 +36,7 @@ static uint8_t register_number(const IsaOperand *operand, int32_t number, bool a
 static void decode_half(Half *half, const IsaInstr *instr, const IsaFormInfo *info) {
     unsigned registers = 0, immediates = 0;
     half->run = exec_function((IsaForm)instr->form);
-    if (!half->run)
-        half->run = exec_unimplemented;
+    assert(half->run);
     half->run_group = exec_group_function((IsaForm)instr->form);
     for (unsigned i = 0; i < info->operand_count; i++) {
         const IsaOperand *operand = &info->operand[i];

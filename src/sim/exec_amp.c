@@ -41,6 +41,21 @@ ACCUMULATE(f32v4sqacc, 4, lane_f32, fmaf(x, x, sum))
 MAC(f32mac, 1)
 MAC(f32v2mac, 2)
 
+/* The 2 x 2 outer product: accumulator 2i + j of the four that the immediate names += s[i] * t[j].
+ */
+static void f32v2aop(Context *c, const Half *h) {
+    unsigned first = (unsigned)h->imm * CHIP_AOP_IMMEDIATE_STEP;
+    if (first + 4 > 2 * SET) {
+        trap_raise(c, ERR_SIM_OPERAND, 0, "f32v2aop with immediate %d, which names no accumulators",
+                   h->imm);
+        return;
+    }
+    exec_rows_settle(c);
+    for (unsigned i = 0; i < 4; i++)
+        c->compute[first + i] = canonical(
+            fmaf(lane_f32(c, h->r[0], i / 2), lane_f32(c, h->r[1], i % 2), c->compute[first + i]));
+}
+
 /* a * b + c * d + sum, rounded once. */
 static float two_products(float a, float b, float c, float d, float sum) {
     double terms[3] = {(double)a * b, (double)c * d, sum};
@@ -380,8 +395,14 @@ static void amp_f32(Context *c, const Half *h, unsigned sets) {
         shift_set(c->shift + moving * SET, units, out, in);
     set_lanes_f32(c, h->r[0], out, 2);
 }
+/* The one-set F32 forms use $TAS as scratch; what they leave there is not public: here a NaN, so
+ * that nothing can rely on it. */
+static void spoil_tas(Context *c) {
+    c->tas = (uint32_t)CHIP_QNAN_F32;
+}
 static void f32sisoamp(Context *c, const Half *h) {
     amp_f32(c, h, 1);
+    spoil_tas(c);
 }
 static void f32sisov2amp(Context *c, const Half *h) {
     amp_f32(c, h, 2);
@@ -428,8 +449,32 @@ SLIC(f16v4sisoslic, 2, false, lane_f32, results_f32)
 SLIC(f16v4hihov4slic, 4, false, lane_half, results_v4)
 SLIC(f8v8hihov4slic, 4, true, lane_half, results_v4)
 
+/* F32: a position has two inputs. Step L (low words of the weights) moves the chain, takes partials
+ * and gives results; step U (high words) adds to the same sums and moves nothing. */
+static void f32sisoslic(Context *c, const Half *h) {
+    int32_t mode = h->imm - CHIP_TSLIC_F32_1x4_W0_L;
+    if (mode < 0 || mode > 3) {
+        trap_raise(c, ERR_SIM_OPERAND, 0, "mode %d, which the instruction does not have", h->imm);
+        return;
+    }
+    exec_rows_settle(c);
+    unsigned upper = (unsigned)mode & 1, n = (unsigned)mode >> 1;
+    float x = lane_f32(c, h->r[1], 0), out[2] = {0, 0};
+    float in[2] = {lane_f32(c, h->r[2], 0), lane_f32(c, h->r[2], 1)};
+    if (!upper)
+        shift_set(c->compute, SET, out, in);
+    for (unsigned u = 0; u < SET; u++) {
+        float weight = f32_from_bits((uint32_t)(c->tile->weights[4 * u + n] >> 32 * upper));
+        c->compute[u] = amp_step_f32(c->compute[u], x, weight);
+    }
+    set_lanes_f32(c, h->r[0], out, 2);
+    spoil_tas(c);
+}
+
 ExecTable exec_amp = {
     [ISA_F32MAC] = f32mac,
+    [ISA_F32V2AOP] = f32v2aop,
+    [ISA_F32SISOSLIC] = f32sisoslic,
     [ISA_F32V2MAC] = f32v2mac,
     [ISA_F16V2CMAC] = f16v2cmac,
     [ISA_F16V4CMAC] = f16v4cmac,

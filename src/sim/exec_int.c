@@ -2,12 +2,6 @@
  * Each function is one form of isa.def; s, t are its sources in the order of the form. */
 #include "sim/internal.h"
 
-void exec_unimplemented(Context *context, const Half *half) {
-    (void)half;
-    trap_raise(context, ERR_SIM_UNIMPLEMENTED, 0,
-               "the simulator does not implement this instruction");
-}
-
 /* d = f(s, t), f(s, imm), f(s) in main (m) or arithmetic (a) registers. */
 #define OP_REG_REG(name, file, expression)                                                         \
     static void name(Context *c, const Half *h) {                                                  \

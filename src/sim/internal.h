@@ -380,7 +380,6 @@ ExecFunction exec_function(IsaForm form);
 ExecFunction exec_function_plain(IsaForm form);
 /* What does exec_function(form) for a group. */
 GroupFunction exec_group_function(IsaForm form);
-void exec_unimplemented(Context *context, const Half *half);
 /* The tile's weights made ready: as F16, or as F8 in the formats and with the scale that the worker
  * has set. NULL after a trap for want of memory. */
 const AmpWeights *exec_weights(Context *context, bool f8);

@@ -104,7 +104,6 @@ typedef enum TrapClass {
     TRAP_UNDEFINED,        /* the chip raises an exception here, or does nothing useful */
     TRAP_UNPREDICTABLE,    /* the chip's behaviour cannot be relied on */
     TRAP_ELEMENT_CONFLICT, /* two accesses of one instruction meet in one memory element */
-    TRAP_UNIMPLEMENTED,    /* the simulator lacks it */
     TRAP_UNSUPPORTED,      /* outside what the simulator models (external devices) */
     TRAP_ENDLESS,          /* deadlock, or the cycle budget is used up */
 } TrapClass;
@@ -169,5 +168,5 @@ const MachineEvent *machine_timeline(const Machine *machine, uint32_t tile, size
 /* Memory that the machine holds for tiles now, in bytes: pages (shared ones once) and code. */
 uint64_t machine_memory_bytes(const Machine *machine);
 
-/* Whether a form of isa.def has semantics; one without traps ERR_SIM_UNIMPLEMENTED. */
+/* Whether a form of isa.def has semantics: all have. */
 bool sim_form_is_implemented(IsaForm form);

@@ -9,7 +9,6 @@ const char *trap_class_name(TrapClass class) {
     case TRAP_UNDEFINED: return "undefined";
     case TRAP_UNPREDICTABLE: return "unpredictable";
     case TRAP_ELEMENT_CONFLICT: return "element conflict";
-    case TRAP_UNIMPLEMENTED: return "unimplemented";
     case TRAP_UNSUPPORTED: return "unsupported";
     case TRAP_ENDLESS: return "endless";
     }
@@ -19,7 +18,6 @@ const char *trap_class_name(TrapClass class) {
 static TrapClass trap_class(Status code) {
     switch ((int)code) {
     case ERR_SIM_CONFLICT: return TRAP_ELEMENT_CONFLICT;
-    case ERR_SIM_UNIMPLEMENTED: return TRAP_UNIMPLEMENTED;
     case ERR_SIM_UNSUPPORTED:
     case ERR_NO_MEMORY: return TRAP_UNSUPPORTED;
     case ERR_SIM_DEADLOCK:

@@ -194,6 +194,29 @@ static void test_standard_defines(void **state) {
             assert_string_not_equal(options.defines[i].name, options.defines[k].name);
 }
 
+/* The header for the preprocessor has the same names and values. */
+static void test_standard_header(void **state) {
+    (void)state;
+    uint8_t *bytes;
+    size_t size, count;
+    assert_int_equal(file_read("include/tilework/asm/ipu21.h", &bytes, &size, NULL), STATUS_OK);
+    char *text = (char *)bytes;
+    const AsmDefine *defines = asm_standard_defines(&count);
+    for (size_t i = 0; i < count; i++) {
+        char line[128];
+        snprintf(line, sizeof line, "\n#define %s ", defines[i].name);
+        const char *at = strstr(text, line);
+        if (!at)
+            fail_msg("ipu21.h lacks %s", defines[i].name);
+        assert_int_equal(strtoll(at + strlen(line), NULL, 0), defines[i].value);
+    }
+    size_t lines = 0;
+    for (const char *at = text; (at = strstr(at, "\n#define ")) != NULL; at++)
+        lines++;
+    assert_int_equal(lines, count + 1); /* its own guard */
+    mem_free(bytes);
+}
+
 static void test_longest_repeat(void **state) {
     (void)state;
     AsmObject *object = assemble(".worker\nnop\nrpt $m0, (2f - 1f) / 8 - 1\n1: .rept 256\n"
@@ -445,6 +468,7 @@ int main(void) {
         cmocka_unit_test(test_link_error_place),
         cmocka_unit_test(test_longest_repeat),
         cmocka_unit_test(test_standard_defines),
+        cmocka_unit_test(test_standard_header),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_error_count),
         cmocka_unit_test(test_no_memory),

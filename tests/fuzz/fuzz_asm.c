@@ -1,6 +1,6 @@
-/* Assembler source, or an ELF object if the bytes begin like one: no crash, no sanitizer finding;
- * what assembles also lists, links and survives ELF. */
-#include "asm/asm.h"
+/* Assembler source: no crash, no sanitizer finding; what assembles also lists, links and survives
+ * ELF. */
+#include "use_object.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,22 +21,6 @@ static const char *include(void *context, const char *name, size_t *size) {
     return text->text;
 }
 
-static void use_object(const AsmObject *object) {
-    char *listing = asm_listing(object);
-    if (!listing)
-        abort();
-    mem_free(listing);
-    AsmImage image;
-    if (asm_link(&object, 1, 0x4C000, NULL, 0, &image, NULL) == STATUS_OK) {
-        uint32_t address;
-        asm_image_symbol(&image, "main", &address);
-        asm_image_line(&image, image.base + image.size / 2);
-        if (image.size > asm_link_size(&object, 1))
-            abort();
-        asm_image_free(&image);
-    }
-}
-
 static void round_trip(const AsmObject *object) {
     uint8_t *elf;
     size_t size;
@@ -55,21 +39,15 @@ static void round_trip(const AsmObject *object) {
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     AsmObject *object;
     Diag diag = {0};
-    if (size >= 4 && memcmp(bytes, "\177ELF", 4) == 0) {
-        if (asm_elf_read("fuzz.o", bytes, size, &object, &diag) == STATUS_OK)
-            use_object(object);
-    } else {
-        Text text = {(const char *)bytes, size};
-        AsmDefine define = {"DEFINED", 3};
-        AsmOptions options = {&define, 1, include, &text};
-        Status status = asm_assemble("fuzz.S", text.text, size, &options, &object, &diag);
-        if ((status == STATUS_OK) != (diag.errors == 0) ||
-            (status == STATUS_OK) != (object != NULL))
-            abort();
-        if (object) {
-            use_object(object);
-            round_trip(object);
-        }
+    Text text = {(const char *)bytes, size};
+    AsmDefine define = {"DEFINED", 3};
+    AsmOptions options = {&define, 1, include, &text};
+    Status status = asm_assemble("fuzz.S", text.text, size, &options, &object, &diag);
+    if ((status == STATUS_OK) != (diag.errors == 0) || (status == STATUS_OK) != (object != NULL))
+        abort();
+    if (object) {
+        use_object(object);
+        round_trip(object);
     }
     asm_object_free(object);
     diag_free(&diag);

@@ -8,7 +8,8 @@ tw_add_test(sim.elementary test_sim_elementary unit)
 # Programs of the tests are assembly text.
 foreach(target test_sim_values test_sim_control test_sim_timing test_sim_traps test_sim_machine
                test_sim_machine_threads test_sim_amp test_sim_random test_sim_exchange
-               test_sim_exchange_traps test_sim_exchange_threads test_sim_fast test_sim_slots)
+               test_sim_exchange_traps test_sim_exchange_threads test_sim_fast test_sim_slots
+               test_sim_directed)
   if(TARGET ${target})
     target_link_libraries(${target} PRIVATE tw_asm)
   endif()

@@ -118,6 +118,66 @@ static void worked_example_f8(void **state) {
     mem_free(worker);
 }
 
+/* The accumulator of a unit after each instruction: the worker ends there and reads the even
+ * accumulators of the unit's set down to it. */
+static float accumulator_after(const char *mnemonic, const char *format, const char *scale,
+                               unsigned count, unsigned unit, const void *weight, const void *x,
+                               const void *partial) {
+    char *steps =
+        stream(mnemonic, 4, count, "$a0:1", "ld64step", "$a2:3", "ld64step", "$a4:5", "st64step");
+    char *worker = mem_printf("setzi $a0, 8\n uput $FP_CLR, $a0\n%s.rept %u\n"
+                              "f32v2gina $a4:5, $azeros, %u\n.endr\n"
+                              "st64step $a4:5, $mzero, $m4+=, 1\n",
+                              steps, unit % 8 / 2 + 1, unit < 8 ? 0 : CHIP_GINA_SET1_EVEN);
+    char *text = wrap(format, scale, worker);
+    Machine *machine = rig_load(text, 1);
+    machine_write(machine, 0, WEIGHTS, weight, 512, NULL);
+    machine_write(machine, 0, INPUT, x, 128, NULL);
+    machine_write(machine, 0, PARTIAL, partial, 128, NULL);
+    rig_run(machine);
+    float got[2];
+    machine_read(machine, 0, OUTPUT + 8 * count, got, sizeof got, NULL);
+    machine_free(machine);
+    mem_free(text);
+    mem_free(worker);
+    mem_free(steps);
+    return got[unit % 2];
+}
+
+/* Channel 6 of the first example, channels 0 and 5 of the second, step by step. */
+static void worked_examples_by_step(void **state) {
+    (void)state;
+    F16 weight[256], x[64] = {0}, partial[64] = {0};
+    for (unsigned c = 0; c < 16; c++)
+        for (unsigned k = 0; k < 16; k++)
+            weight[16 * c + k] = f64_to_f16((double)((c + 2 * k) % 5) - 2, 0);
+    for (unsigned k = 0; k < 16; k++)
+        x[16 + k] = f64_to_f16((double)(k % 4 + 1), 0);
+    for (unsigned c = 0; c < 16; c++)
+        partial[c] = f64_to_f16((double)c, 0);
+    static const float channel_6[5] = {0, 1, -4, 1, 1};
+    for (unsigned i = 0; i < 5; i++)
+        assert_true(accumulator_after("f16v4hihov4amp", "0", "0", 4 + i, 10, weight, x, partial) ==
+                    channel_6[i]);
+    static const uint8_t bytes[8] = {0x40, 0x44, 0x48, 0xC0, 0x38, 0x40, 0x4C, 0x00};
+    static const uint8_t cycle[5] = {0x40, 0x38, 0xC0, 0x44, 0x00};
+    uint8_t weight_8[512], x_8[128] = {0};
+    for (unsigned c = 0; c < 16; c++)
+        for (unsigned k = 0; k < 32; k++)
+            weight_8[32 * c + k] = cycle[(c + k) % 5];
+    for (unsigned i = 0; i < 4; i++)
+        memcpy(x_8 + 8 * (4 + i), bytes, 8);
+    memset(partial, 0, sizeof partial);
+    partial[5] = f64_to_f16(5, 0);
+    static const float channel_0[4] = {0.1875f, 1.1875f, 1.1875f, 3};
+    for (unsigned i = 0; i < 4; i++) {
+        float c0 = accumulator_after("f8v8hihov4amp", "3", "62", 5 + i, 0, weight_8, x_8, partial);
+        float c5 = accumulator_after("f8v8hihov4amp", "3", "62", 5 + i, 3, weight_8, x_8, partial);
+        assert_true(c0 == channel_0[i]);
+        assert_true(c5 == channel_0[i] + 5);
+    }
+}
+
 /* Rows of random numbers: each row leaves as the model of num says, channel by channel. */
 static void random_rows(void **state) {
     (void)state;
@@ -320,6 +380,15 @@ static void move(double *set, unsigned units, double *out, const double *in) {
     set[units - 1] = in[1];
 }
 
+/* F32: bit 0 of the immediate is the step, which picks the word; bit 1 the weights. */
+static void slim_f32_step(Model *m, unsigned immediate, double x, const double *in, double *out) {
+    out[0] = out[1] = 0;
+    if (immediate % 2 == 0)
+        move(m->compute, 8, out, in);
+    for (unsigned u = 0; u < 8; u++)
+        m->compute[u] += x * m->weight[u][immediate / 2][immediate % 2];
+}
+
 static void model_step(Model *m, const Matrix *form, unsigned immediate, const double *x,
                        const double *in, double *out) {
     unsigned engines = 4, phase = immediate, group = form->f32 ? 8 : 4;
@@ -330,6 +399,10 @@ static void model_step(Model *m, const Matrix *form, unsigned immediate, const d
     unsigned units = form->slim ? 8 : 2 * engines;
     for (unsigned set = 0; set < form->sets; set++) {
         double *compute = m->compute + 8 * set, *shift = m->shift + 8 * set;
+        if (form->slim && form->f32) {
+            slim_f32_step(m, immediate, x[0], in, out);
+            return;
+        }
         if (form->slim)
             move(compute, 8, out + 2 * set, in + 2 * set);
         for (unsigned u = 0; u < units; u++) {
@@ -395,7 +468,7 @@ static void check_any_order(const Matrix *form, Random *random) {
     const char *p_load = p_words == 2 ? "ld64step $a2:3" : "ld32step $a2";
     const char *d_store = d_words == 2 ? "st64step $a4:5" : "st32step $a4";
     for (unsigned i = 0; i < STEPS; i++) {
-        unsigned immediate = form->slim ? (unsigned)random_below(random, 2)
+        unsigned immediate = form->slim ? (unsigned)random_below(random, form->f32 ? 4 : 2)
                              : form->f32
                                  ? f32_immediates[random_below(random, COUNT_OF(f32_immediates))]
                                  : f16_immediates[random_below(random, COUNT_OF(f16_immediates))];
@@ -426,6 +499,8 @@ static void check_any_order(const Matrix *form, Random *random) {
     machine_write(machine, 0, INPUT, x_bytes, x_size, NULL);
     machine_write(machine, 0, PARTIAL, p_bytes, p_size, NULL);
     rig_run(machine);
+    /* Three setzi, three accesses and the instruction itself a step, exitz: one slot each. */
+    assert_int_equal(machine_tile_counters(machine, 0).worker_slots, 3 + 4 * STEPS + 1);
     for (unsigned i = 0; i < STEPS; i++) {
         for (unsigned l = 0; l < results; l++) {
             float single;
@@ -456,6 +531,7 @@ static void any_order(void **state) {
         {"f16v4sisoslic", 4, 1, .slim = true, .single_in = true, .single_out = true},
         {"f16v4hihov4slic", 4, 2, .slim = true},
         {"f8v8hihov4slic", 8, 2, .slim = true, .f8 = true},
+        {"f32sisoslic", 1, 1, .slim = true, .f32 = true, .single_in = true, .single_out = true},
     };
     uint64_t seed = 3;
     print_message("seed %llu\n", (unsigned long long)seed);
@@ -463,6 +539,15 @@ static void any_order(void **state) {
     for (unsigned f = 0; f < COUNT_OF(forms); f++)
         for (unsigned i = 0; i < 4; i++)
             check_any_order(&forms[f], &random);
+    /* tested.def gives these instructions to this test, and no others. */
+    for (int form = ISA_INVALID + 1; form < ISA_FORM_COUNT; form++) {
+        const char *mnemonic = isa_form_info((IsaForm)form)->mnemonic;
+        const char *test = isa_tested_by(mnemonic);
+        bool here = false;
+        for (unsigned f = 0; f < COUNT_OF(forms); f++)
+            here |= strcmp(forms[f].mnemonic, mnemonic) == 0;
+        assert_int_equal(here, test && strcmp(test, "sim.amp") == 0);
+    }
 }
 
 /* Weights are the tile's, so that a change between launches is seen; formats and scale too. */
@@ -498,10 +583,11 @@ static void weights_change(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(worked_example_f16), cmocka_unit_test(worked_example_f8),
-        cmocka_unit_test(random_rows),        cmocka_unit_test(eight_channels),
-        cmocka_unit_test(single_precision),   cmocka_unit_test(slim_convolution),
-        cmocka_unit_test(any_order),          cmocka_unit_test(weights_change),
+        cmocka_unit_test(worked_example_f16),      cmocka_unit_test(worked_example_f8),
+        cmocka_unit_test(worked_examples_by_step), cmocka_unit_test(random_rows),
+        cmocka_unit_test(eight_channels),          cmocka_unit_test(single_precision),
+        cmocka_unit_test(slim_convolution),        cmocka_unit_test(any_order),
+        cmocka_unit_test(weights_change),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

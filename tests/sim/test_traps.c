@@ -100,8 +100,8 @@ static void workers(void **state) {
         {ERR_SIM_OPERAND, TRAP_UNDEFINED, 0, 0, "here: f16v4stacc $a0:1, 2", "phase 2"},
         {ERR_SIM_OPERAND, TRAP_UNDEFINED, 0, 0, "here: f16v4hihov4slic $a0:1, $a2:3, $a4:5, 2",
          "mode 2"},
-        {ERR_SIM_UNIMPLEMENTED, TRAP_UNIMPLEMENTED, 0, 0, "here: f32v2aop $a0:1, $a2:3, 0",
-         "does not implement"},
+        {ERR_SIM_OPERAND, TRAP_UNDEFINED, 0, 0, "here: f32v2aop $a0:1, $a2:3, 4", "f32v2aop"},
+        {ERR_SIM_OPERAND, TRAP_UNDEFINED, 0, 0, "here: f32sisoslic $a0:1, $a2, $a4:5, 4", "mode 4"},
         {ERR_SIM_BREAKPOINT, TRAP_UNDEFINED, 0, 0, "here: trap 1", "trap 1"},
         {ERR_SIM_FLOAT, TRAP_UNDEFINED, 0, 0,
          "setzi $a0, 4\n uput $FP_CTL, $a0\n setzi $a1, 0x7BFF\n f16v2sub $a2, $a1, $a1\n"
