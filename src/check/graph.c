@@ -158,20 +158,41 @@ static Status evaluate_gemm(const Evaluation *evaluation, uint32_t op, uint8_t *
     return status;
 }
 
-/* F16 to F143; the reference's numbers are rounded to codes and decoded again. */
-static void cast(const Evaluation *evaluation, const void *numbers, uint64_t count,
-                 Precision precision, void *out) {
-    if (evaluation->reference)
-        pointwise_cast_f64(numbers, count, precision, evaluation->pool, out);
-    else
-        f8_encode_f16(out, numbers, count, F8_F143, precision.scale_exponent, F8_DEVICE_SATURATE);
+/* Is a value the result of a GELU that is only cast? Then the cast is part of the GELU: it encodes
+ * twice the value with half the scale. */
+static bool is_gelu_cast(const Graph *graph, uint32_t v) {
+    bool is_gelu = false;
+    for (uint32_t i = 0; i < graph->ops.count; i++) {
+        const GraphOp *op = &graph->ops.items[i];
+        if (op->kind == GRAPH_GELU && op->result == v)
+            is_gelu = true;
+        for (uint32_t k = 0; k < op->operand_count; k++)
+            if (op->operands[k] == v && op->kind != GRAPH_CAST)
+                return false;
+    }
+    return is_gelu;
 }
 
-static void gelu(const Evaluation *evaluation, const void *numbers, uint64_t count, void *out) {
+/* F16 to F143; the reference's numbers are rounded to codes and decoded again. */
+static void cast(const Evaluation *evaluation, const GraphOp *op, const void *numbers,
+                 uint64_t count, void *out) {
+    Precision precision = evaluation->graph->values.items[op->result].precision;
+    int scale = precision.scale_exponent;
+    if (evaluation->reference)
+        pointwise_cast_f64(numbers, count, precision, evaluation->pool, out);
+    else if (is_gelu_cast(evaluation->graph, op->operands[0]))
+        f8_encode_f16(out, numbers, count, F8_F143, scale + 1, F8_DEVICE_SATURATE);
+    else
+        f8_encode_f16(out, numbers, count, F8_F143, scale, F8_DEVICE_SATURATE);
+}
+
+static void gelu(const Evaluation *evaluation, const GraphOp *op, const void *numbers,
+                 uint64_t count, void *out) {
     if (evaluation->reference)
         pointwise_gelu_f64(numbers, count, evaluation->pool, out);
     else
-        pointwise_gelu_f16(numbers, count, evaluation->pool, out);
+        pointwise_gelu_f16(numbers, count, is_gelu_cast(evaluation->graph, op->result),
+                           evaluation->pool, out);
 }
 
 static void add(const Evaluation *evaluation, const GraphOp *op, const void *const numbers[2],
@@ -196,10 +217,9 @@ static Status evaluate_pointwise(const Evaluation *evaluation, uint32_t index, u
     for (uint32_t i = 0; i < op->operand_count && status == STATUS_OK; i++)
         status = numbers_of(evaluation, op->operands[i], &numbers[i], &owned[i]);
     if (status == STATUS_OK && op->kind == GRAPH_CAST)
-        cast(evaluation, numbers[0], count, evaluation->graph->values.items[op->result].precision,
-             out);
+        cast(evaluation, op, numbers[0], count, out);
     else if (status == STATUS_OK && op->kind == GRAPH_GELU)
-        gelu(evaluation, numbers[0], count, out);
+        gelu(evaluation, op, numbers[0], count, out);
     else if (status == STATUS_OK)
         add(evaluation, op, numbers, out);
     mem_free(owned[0]);

@@ -13,6 +13,7 @@ typedef struct Pointwise {
     void *out;
     uint64_t count;
     Precision precision;
+    bool twice;
 } Pointwise;
 
 static uint64_t block_end(const Pointwise *work, size_t index) {
@@ -30,7 +31,7 @@ static void gelu_f16_block(void *context, size_t index, unsigned worker) {
     const F16 *in = work->in;
     F16 *out = work->out;
     for (uint64_t i = (uint64_t)index * BLOCK; i < block_end(work, index); i++)
-        out[i] = gelu_f16(in[i]);
+        out[i] = work->twice ? gelu_twice_f16(in[i]) : gelu_f16(in[i]);
 }
 
 static void gelu_f64_block(void *context, size_t index, unsigned worker) {
@@ -57,8 +58,8 @@ static void cast_f64_block(void *context, size_t index, unsigned worker) {
     }
 }
 
-void pointwise_gelu_f16(const F16 *in, uint64_t count, Pool *pool, F16 *out) {
-    run((Pointwise){.in = in, .out = out, .count = count}, pool, gelu_f16_block);
+void pointwise_gelu_f16(const F16 *in, uint64_t count, bool twice, Pool *pool, F16 *out) {
+    run((Pointwise){.in = in, .out = out, .count = count, .twice = twice}, pool, gelu_f16_block);
 }
 
 void pointwise_gelu_f64(const double *in, uint64_t count, Pool *pool, double *out) {
@@ -67,7 +68,8 @@ void pointwise_gelu_f64(const double *in, uint64_t count, Pool *pool, double *ou
 
 void pointwise_cast_f64(const double *in, uint64_t count, Precision precision, Pool *pool,
                         double *out) {
-    run((Pointwise){in, out, count, precision}, pool, cast_f64_block);
+    run((Pointwise){.in = in, .out = out, .count = count, .precision = precision}, pool,
+        cast_f64_block);
 }
 
 /* Where the operand's row for a row of the result begins, and how far apart its columns are. */

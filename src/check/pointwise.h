@@ -5,7 +5,8 @@
 #include "num/f16.h"
 #include "tensor/tensor.h"
 
-void pointwise_gelu_f16(const F16 *in, uint64_t count, Pool *pool, F16 *out);
+/* twice: 2 * GELU, as it is encoded. */
+void pointwise_gelu_f16(const F16 *in, uint64_t count, bool twice, Pool *pool, F16 *out);
 /* 0.5 x (1 + tanh(√(2/π) (x + 0.044715 x³))) */
 void pointwise_gelu_f64(const double *in, uint64_t count, Pool *pool, double *out);
 /* F64 numbers as a cast to that precision leaves them. */
