@@ -121,6 +121,7 @@ int main(void) {
         {"hidden 4x134 -> 4x46x8 swapped", HIDDEN, {4, 134, 4, 8}},
         {"reduce-scatter of down partials 4x46x8", REDUCE_SCATTER, {4, 8, 288}},
         {"reduce-scatter of down partials 2x46x16", REDUCE_SCATTER, {2, 16, 288}},
+        {"reduce-scatter of QKV partials 16x46x2", REDUCE_SCATTER, {16, 2, 864}},
         {"input 46 groups, shared by 32", REPLICATE, {46, 32, 144}},
         {"input 368 groups, shared by 4", REPLICATE, {368, 4, 576}},
         {"input 16 groups, shared by 92", REPLICATE, {16, 92, 64}},

@@ -223,6 +223,12 @@ static void test_not_found(void **state) {
     graph_free(graph);
 }
 
+#ifdef __SANITIZE_ADDRESS__
+enum { FEW_ROUNDS = 16 };
+#else
+enum { FEW_ROUNDS = 40 };
+#endif
+
 /* Shapes drawn so that about half of them fit, with and without a forced grid, with input from the
  * host and on the device. */
 static void test_refusals_are_exact(void **state) {
@@ -230,7 +236,8 @@ static void test_refusals_are_exact(void **state) {
     uint64_t seed = 314159;
     print_message("seed %llu\n", (unsigned long long)seed);
     Random random = random_seed(seed);
-    int rounds = getenv("TW_TEST_ALL") ? 600 : 40, counts[3] = {0}, compiled = 0, unsure = 0;
+    int rounds = getenv("TW_TEST_ALL") ? 600 : FEW_ROUNDS, counts[3] = {0}, compiled = 0,
+        unsure = 0;
     for (int round = 0; round < rounds; round++) {
         bool f8 = below(&random, 2), device = round & 1, forced = round & 2;
         uint32_t tiles = 1 + below(&random, 8);
