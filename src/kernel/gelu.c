@@ -1,5 +1,5 @@
 /* GELU: limits, operands, cycles and reference of gelu.S. */
-#include "kernel/launch.h"
+#include "kernel/gelu.h"
 
 #include "num/f8.h"
 #include "num/gelu.h"
@@ -14,8 +14,7 @@ enum {
     BIAS = 2,
     LANES = 16, /* values of a line of a panel */
     LINE_BYTES = 2 * LANES,
-    VECTOR = 8,   /* values that a worker takes at once */
-    NFMT_F143 = 2 /* $FP_NFMT: the arithmetic registers' side is F143 */
+    VECTOR = 8 /* values that a worker takes at once */
 };
 
 /* What the code sees: `loop` if the panels are told apart, else they are one. */
@@ -48,7 +47,7 @@ static uint64_t output_bytes(const KernelGelu *gelu) {
     return (uint64_t)LANES * gelu->rows * panels;
 }
 
-static Status gelu_check(const KernelSpec *spec, Diag *diag) {
+Status gelu_check(const KernelSpec *spec, Diag *diag) {
     const KernelGelu *gelu = &spec->gelu;
     if (gelu->output != PRECISION_F16 && gelu->output != PRECISION_F8F143)
         return diag_error(diag, ERR_KERNEL_PRECISION, DIAG_NOWHERE,
@@ -59,16 +58,24 @@ static Status gelu_check(const KernelSpec *spec, Diag *diag) {
                           "a GELU kernel of %" PRIu32 " rows and %" PRIu32
                           " panels; at most %" PRIu32 " of each are possible",
                           gelu->rows, gelu->panels, most);
-    if (gelu->turn != KERNEL_TURN_NONE || gelu->bias == KERNEL_BIAS_ROWS)
+    if (gelu->turn == KERNEL_TURN_NONE && gelu->bias == KERNEL_BIAS_ROWS)
         return diag_error(diag, ERR_KERNEL_SHAPE, DIAG_NOWHERE,
-                          "a GELU kernel with bias of rows, or one that turns panels");
+                          "a GELU kernel with bias of lines that does not transpose");
+    if (gelu->turn != KERNEL_TURN_NONE &&
+        (gelu->bias == KERNEL_BIAS_COLUMNS || gelu->output != PRECISION_F8F143 || !gelu->half ||
+         gelu->rows % LANES))
+        return diag_error(diag, ERR_KERNEL_SHAPE, DIAG_NOWHERE,
+                          "a GELU kernel that transposes %" PRIu32
+                          " lines; it takes multiples of 16, bias of lines, and has f8f143 output "
+                          "in lines of 16 bytes",
+                          gelu->rows);
     Status status = check_operand_bytes("GELU", "source", source_bytes(gelu), diag);
     if (status == STATUS_OK)
         status = check_operand_bytes("GELU", "output", output_bytes(gelu), diag);
     return status;
 }
 
-static void gelu_interface(const KernelSpec *spec, KernelInterface *result) {
+void gelu_interface(const KernelSpec *spec, KernelInterface *result) {
     const KernelGelu *gelu = &spec->gelu;
     Body body = body_of(gelu);
     uint32_t same = body.f8 ? 0 : 1u << SOURCE;
@@ -83,12 +90,19 @@ static void gelu_interface(const KernelSpec *spec, KernelInterface *result) {
                                                .read = true,
                                                .same = same ? 1u << OUTPUT : 0};
     result->operand_count = 2;
-    if (body.bias)
+    if (gelu->bias == KERNEL_BIAS_COLUMNS)
         result->operands[result->operand_count++] = (KernelOperand){
             .name = "bias", .bytes = LINE_BYTES * gelu->panels, .alignment = 8, .read = true};
+    if (gelu->bias == KERNEL_BIAS_ROWS)
+        result->operands[result->operand_count++] =
+            (KernelOperand){.name = "bias", .bytes = 2 * gelu->rows, .alignment = 4, .read = true};
     if (body.f8) {
         result->free_scalars = 1;
         result->scalars[result->scalar_count++] = "scale";
+    }
+    if (gelu->turn != KERNEL_TURN_NONE) {
+        gelu_turn_interface(gelu, result);
+        return;
     }
     result->scalars[result->scalar_count++] = "share";
     if (body.loop) {
@@ -163,19 +177,24 @@ static void gelu_defines(const KernelSpec *spec, KernelSource *source) {
     source_define(source, "ODD", body.odd);
     source_define(source, "LINEAR", GELU_LINEAR);
     source_define(source, "CUBIC", GELU_CUBIC);
-    source_define(source, "NFMT_F143", NFMT_F143);
+    source_define(source, "NFMT_F143", GELU_NFMT_F143);
     source_define(source, "TEXCH_SYNCZONE_LOCAL", CHIP_SYNC_LOCAL);
 }
 
 /* Where value `lane` of line `row` of a panel goes. */
 static size_t output_place(const KernelGelu *gelu, size_t panel, size_t row, size_t lane) {
+    size_t blocks = gelu->rows / LANES, block = row / LANES;
+    if (gelu->turn != KERNEL_TURN_NONE) {
+        size_t position =
+            gelu->turn == KERNEL_TURN_LEFT ? block * gelu->panels + panel : panel * blocks + block;
+        return (position * LANES + lane) * LANES + row % LANES;
+    }
     if (gelu->output == PRECISION_F16 || gelu->half)
         return (panel * gelu->rows + row) * LANES + lane;
     return (panel / 2 * gelu->rows + row) * 2 * LANES + panel % 2 * LANES + lane;
 }
 
-static void gelu_reference(const KernelSpec *spec, void *const operands[],
-                           const int32_t scalars[]) {
+void gelu_reference(const KernelSpec *spec, void *const operands[], const int32_t scalars[]) {
     const KernelGelu *gelu = &spec->gelu;
     const F16 *source = operands[SOURCE], *bias = operands[BIAS];
     bool f8 = gelu->output == PRECISION_F8F143;
@@ -189,6 +208,8 @@ static void gelu_reference(const KernelSpec *spec, void *const operands[],
                 F16 z = source[(panel * gelu->rows + row) * LANES + lane];
                 if (gelu->bias == KERNEL_BIAS_COLUMNS)
                     z = f16_add(z, bias[panel * LANES + lane]);
+                else if (gelu->bias == KERNEL_BIAS_ROWS)
+                    z = f16_add(z, bias[row]);
                 size_t at = output_place(gelu, panel, row, lane);
                 if (f8)
                     ((uint8_t *)operands[OUTPUT])[at] =
@@ -198,7 +219,7 @@ static void gelu_reference(const KernelSpec *spec, void *const operands[],
             }
 }
 
-static bool gelu_equal(const KernelSpec *a, const KernelSpec *b) {
+bool gelu_equal(const KernelSpec *a, const KernelSpec *b) {
     const KernelGelu *x = &a->gelu, *y = &b->gelu;
     return x->bias == y->bias && x->turn == y->turn && x->output == y->output &&
            (x->output == PRECISION_F16 || x->half == y->half) && x->rows == y->rows &&

@@ -22,6 +22,8 @@ static const FamilyInfo *const families[] = {
 
 static const FamilyInfo *family_of(const KernelSpec *spec) {
     assert((size_t)spec->family < COUNT_OF(families));
+    if (spec->family == KERNEL_GELU && spec->gelu.turn != KERNEL_TURN_NONE)
+        return &family_gelu_turn;
     return families[spec->family];
 }
 

@@ -60,9 +60,32 @@ static void every_specialisation(void **state) {
                 }
 }
 
+static KernelSpec turned(KernelTurn turn, bool bias, uint32_t rows, uint32_t panels) {
+    return (KernelSpec){.family = KERNEL_GELU,
+                        .gelu = {.bias = bias ? KERNEL_BIAS_ROWS : KERNEL_BIAS_NONE,
+                                 .turn = turn,
+                                 .output = PRECISION_F8F143,
+                                 .half = true,
+                                 .rows = rows,
+                                 .panels = panels}};
+}
+
+static void transposed(void **state) {
+    (void)state;
+    Random random = random_seed(2);
+    for (uint32_t blocks = 1; blocks <= 7; blocks++)
+        for (uint32_t panels = 1; panels <= 4; panels++)
+            for (int turn = KERNEL_TURN_LEFT; turn <= KERNEL_TURN_RIGHT; turn++)
+                for (int bias = 0; bias < 2; bias++) {
+                    KernelSpec spec = turned((KernelTurn)turn, bias, 16 * blocks, panels);
+                    check(&spec, &random);
+                }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_specialisation),
+        cmocka_unit_test(transposed),
     };
     return cmocka_run_group_tests_name("kernel.gelu", tests, NULL, NULL);
 }
