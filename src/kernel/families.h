@@ -4,7 +4,8 @@
 #include "kernel/kernel.h"
 
 typedef struct FamilyInfo {
-    const char *file; /* of the assembly source */
+    const char *file; /* of the assembly source; NULL: */
+    const char *(*choose_file)(const KernelSpec *spec);
     Status (*check)(const KernelSpec *spec, Diag *diag);
     void (*interface)(const KernelSpec *spec, KernelInterface *result);
     uint64_t (*cycles)(const KernelSpec *spec, unsigned start);
@@ -17,7 +18,7 @@ typedef struct FamilyInfo {
 } FamilyInfo;
 
 extern const FamilyInfo family_gemm, family_cast, family_reduce, family_copy, family_fill,
-    family_convert, family_gelu, family_gelu_turn, family_add;
+    family_convert, family_pack, family_gelu, family_gelu_turn, family_add;
 
 /* Appends a symbol to source->defines. */
 void source_define(KernelSource *source, const char *name, int64_t value);

@@ -17,6 +17,7 @@ static const FamilyInfo *const families[] = {
     [KERNEL_CONVERT] = &family_convert,
     [KERNEL_GELU] = &family_gelu,
     [KERNEL_ADD] = &family_add,
+    [KERNEL_PACK] = &family_pack,
 };
 /* clang-format on */
 
@@ -67,7 +68,8 @@ void source_define(KernelSource *source, const char *name, int64_t value) {
 
 void kernel_source(const KernelSpec *spec, KernelSource *result) {
     const FamilyInfo *family = family_of(spec);
-    const EmbeddedFile *file = embed_find(tw_kernel_sources, family->file);
+    const char *name = family->file ? family->file : family->choose_file(spec);
+    const EmbeddedFile *file = embed_find(tw_kernel_sources, name);
     assert(file);
     *result = (KernelSource){.file = file->name, .text = file->bytes, .size = file->size};
     family->defines(spec, result);

@@ -33,7 +33,8 @@ typedef enum KernelFamily {
     KERNEL_FILL = 4,
     KERNEL_CONVERT = 5,
     KERNEL_GELU = 6,
-    KERNEL_ADD = 7
+    KERNEL_ADD = 7,
+    KERNEL_PACK = 8
 } KernelFamily;
 
 /* output[rows, 16 * groups] (+)= left[rows, panels * km] * right[panels * km, 16 * groups], with
@@ -253,6 +254,43 @@ typedef struct KernelAdd {
     uint32_t rows, columns;
 } KernelAdd;
 
+/* Moves a matrix between row-major order, `pitch` values from row to row, and a packed order;
+ * `unpack` from the packed order to row-major. F16 or F143, F143 also in half panels (`half`: 16
+ * values a line, else 32; F16: 16). `groups` matrices, one after the other on both sides
+ * (row-major: rows * pitch values each).
+ *
+ *   order             lines run along  packed extents, padding zero
+ *   Left              columns          rows, columns up to a multiple of a line
+ *   TransposedRight   columns          rows up to a multiple of 16, columns as before
+ *   TransposedLeft    rows             rows up to a multiple of a line, columns
+ *   Right             rows             the same, columns up to a multiple of 16
+ *
+ * BlockMajor with blocks of 16 columns is Right, a group for each block of rows. Left and
+ * TransposedRight want one group: several matrices are one of more rows (TransposedRight: of a
+ * multiple of 16 each).
+ * Packing writes the padding, unpacking does not touch what lies between rows.
+ * `fast`: the two share no memory element; all then moves at the rate of the store port but for
+ * TransposedLeft and Right of F143, which gain nothing and ask for nothing. No scalars. */
+typedef enum KernelPackOrder {
+    PACK_LEFT = 0,
+    PACK_TRANSPOSED_RIGHT = 1,
+    PACK_TRANSPOSED_LEFT = 2,
+    PACK_RIGHT = 3
+} KernelPackOrder;
+
+typedef struct KernelPack {
+    KernelPackOrder order;
+    PrecisionKind precision;
+    bool half, unpack, fast;
+    uint32_t rows, columns; /* columns a multiple of 4; Left, TransposedRight: of 8 bytes */
+    uint32_t pitch;         /* the same, >= columns */
+    uint32_t groups;        /* 1 ... 4096 */
+} KernelPack;
+
+/* Bytes of the two sides, all groups. */
+uint64_t kernel_pack_row_bytes(const KernelPack *pack);
+uint64_t kernel_pack_packed_bytes(const KernelPack *pack);
+
 typedef struct KernelSpec {
     KernelFamily family;
     union {
@@ -264,6 +302,7 @@ typedef struct KernelSpec {
         KernelConvert convert;
         KernelGelu gelu;
         KernelAdd add;
+        KernelPack pack;
     };
 } KernelSpec;
 

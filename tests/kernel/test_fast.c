@@ -62,6 +62,21 @@ static KernelSpec random_convert(Random *random) {
                                     .shift = (int8_t)((int)random_below(random, 9) - 4)}};
 }
 
+static KernelSpec random_pack(Random *random) {
+    bool f8 = random_below(random, 2);
+    uint32_t columns = 8 * (1 + (uint32_t)random_below(random, 12));
+    return (KernelSpec){.family = KERNEL_PACK,
+                        .pack = {.order = (KernelPackOrder)random_below(random, 4),
+                                 .precision = f8 ? PRECISION_F8F143 : PRECISION_F16,
+                                 .half = f8 && random_below(random, 2),
+                                 .unpack = random_below(random, 2),
+                                 .fast = random_below(random, 2),
+                                 .rows = 1 + (uint32_t)random_below(random, 100),
+                                 .columns = columns,
+                                 .pitch = columns + 8 * (uint32_t)random_below(random, 3),
+                                 .groups = 1}};
+}
+
 typedef struct Outcome {
     Status status;
     MachineTrap trap;
@@ -186,9 +201,15 @@ static void conversions(void **state) {
     check(random_convert, 6, cases());
 }
 
+static void packings(void **state) {
+    (void)state;
+    check(random_pack, 7, cases());
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(gemms),      cmocka_unit_test(casts),
                                        cmocka_unit_test(reductions), cmocka_unit_test(copies),
-                                       cmocka_unit_test(fills),      cmocka_unit_test(conversions)};
+                                       cmocka_unit_test(fills),      cmocka_unit_test(conversions),
+                                       cmocka_unit_test(packings)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
