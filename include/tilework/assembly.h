@@ -17,7 +17,8 @@ typedef struct TwAssembleOptions {
 TwStatus tw_assemble(TwContext *context, const char *source, const char *object,
                      const TwAssembleOptions *options);
 
-/* Prints the code of an object file, or of one tile of a package. */
+/* Prints an object file, or the code of one tile of a package, as source that assembles to the same
+ * bytes; addresses and words stand as comments. */
 TwStatus tw_disassemble(TwContext *context, const char *path, unsigned tile, FILE *out);
 
 typedef enum TwManual {

@@ -135,6 +135,7 @@ static uint32_t print_issue(const uint32_t *words, size_t count, char text[2 * I
 
 static void print_code(const Package *package, const PackageSegment *segment, FILE *out) {
     const PackageBlob *blob = &package->blobs.items[segment->blob];
+    fprintf(out, "    .section .text.at_%x, \"ax\", @progbits\n", segment->address);
     for (uint32_t at = 0; at + 4 <= blob->size;) {
         uint32_t words[2] = {0};
         uint32_t left = MIN_OF(blob->size - at, (uint32_t)sizeof words);
@@ -143,11 +144,11 @@ static void print_code(const Package *package, const PackageSegment *segment, FI
         uint32_t size = print_issue(words, left / 4, text);
         const char *function = function_at(package, segment->tile, segment->address + at);
         if (function)
-            fprintf(out, "%s:\n", function);
-        fprintf(out, "%05x  %08x", segment->address + at, words[0]);
+            fprintf(out, "// %s:\n", function);
+        fprintf(out, "    %s // %05x %08x", text, segment->address + at, words[0]);
         if (size == 8)
             fprintf(out, " %08x", words[1]);
-        fprintf(out, "%*s  %s\n", size == 8 ? 0 : 9, "", text);
+        fputc('\n', out);
         at += size;
     }
 }
@@ -162,6 +163,10 @@ static TwStatus disassemble_package(TwContext *context, const char *path, unsign
         status = diag_error(&context->diag, ERR_CLI_NAME, (DiagPlace){.file = path, .tile = -1},
                             "the package has tiles 0 to %u, not %u", package->tile_count - 1, tile);
     } else {
+        fprintf(out,
+                "// %s, tile %u\n    .allow_invalid_execution_mode\n"
+                "    .allow_invalid_operands\n    .allow_invalid_repeat\n",
+                path, tile);
         uint32_t count, first = package_tile_segments(package, tile, &count);
         for (uint32_t i = first; i < first + count; i++) {
             const PackageSegment *segment = &package->segments.items[i];
@@ -179,7 +184,11 @@ static TwStatus disassemble_object(TwContext *context, const char *path, const u
     Status status = asm_elf_read(path, bytes, size, &object, &context->diag);
     if (status != STATUS_OK)
         return (TwStatus)status;
-    TwStatus result = print_listing(context, object, out);
+    char *text = asm_source(object);
+    TwStatus result = text ? 0 : api_no_memory(context);
+    if (text)
+        fputs(text, out);
+    mem_free(text);
     asm_object_free(object);
     return result;
 }

@@ -126,6 +126,10 @@ Status asm_elf_read(const char *name, const uint8_t *bytes, size_t size, AsmObje
  * labels before them. mem_free'd by the caller; NULL without memory. */
 char *asm_listing(const AsmObject *object);
 
+/* The object as source text that assembles to the same bytes, relocations and symbols; offset and
+ * words stand as comments. mem_free'd by the caller; NULL without memory. */
+char *asm_source(const AsmObject *object);
+
 /* ---- linking */
 
 typedef struct AsmImageSymbol {

@@ -305,7 +305,83 @@ static void align_directive(Assembler *a, Cursor *cursor, bool power, Place plac
         align_to(a, (uint32_t)align, filled ? &fill : NULL, place);
 }
 
+/* .org offset[, fill]: the offset may be counted from a label of this section. */
+static void org_directive(Assembler *a, Cursor *cursor, Place place) {
+    Section *section = asm_current(a);
+    Expr *expr = asm_expression(a, cursor);
+    int64_t fill = 0;
+    Value value;
+    const char *why = "";
+    if (!expr || (asm_take(cursor, ',') && !number_argument(a, cursor, &fill)) ||
+        !asm_expect_end(a, cursor))
+        return;
+    bool good = asm_evaluate(a, expr, false, &value, &why) == KNOWN;
+    if (good && value.base) {
+        good = value.base->section == (int32_t)a->section;
+        value.number += value.base->value;
+    }
+    if (!good || value.number < section->size)
+        asm_error(a, ERR_ASM_DIRECTIVE, place, ".org goes on to a later offset of this section");
+    else if (value.number > section->size)
+        emit_fill(a, value.number - section->size, 1, fill, place);
+}
+
+/* .uleb128, .sleb128: groups of seven bits, lowest first. */
+static void leb_directive(Assembler *a, Cursor *cursor, bool is_signed) {
+    do {
+        asm_skip_blanks(cursor);
+        Place place = asm_cursor_place(a, cursor);
+        int64_t number;
+        uint8_t bytes[10];
+        uint32_t size = 0;
+        if (!number_argument(a, cursor, &number))
+            return;
+        if (!is_signed && number < 0) {
+            asm_error(a, ERR_ASM_RANGE, place, "%lld is not in the range of .uleb128",
+                      (long long)number);
+            return;
+        }
+        bool more = true;
+        while (more) {
+            bytes[size] = number & 0x7F;
+            number >>= 7;
+            more = is_signed ? number != -(int64_t)(bytes[size] >> 6 & 1) : number != 0;
+            bytes[size++] |= more ? 0x80 : 0;
+        }
+        uint32_t offset = asm_emit(a, bytes, size, place);
+        asm_add_line(a, offset, size, false, place);
+    } while (asm_take(cursor, ','));
+    asm_expect_end(a, cursor);
+}
+
 /* ---- symbols */
+
+/* .comm name, size[, alignment]: zeros in .bss. */
+static void common_directive(Assembler *a, Cursor *cursor, bool global, Place place) {
+    Name *name = asm_word(a, cursor);
+    int64_t size, align = 4;
+    if (!name || !asm_take(cursor, ',')) {
+        asm_error(a, ERR_ASM_DIRECTIVE, place, "expected a name, a size in bytes, an alignment");
+        return;
+    }
+    if (!number_argument(a, cursor, &size) ||
+        (asm_take(cursor, ',') && !number_argument(a, cursor, &align)) ||
+        !asm_expect_end(a, cursor))
+        return;
+    if (align < 1 || align > 65536 || (align & (align - 1))) {
+        asm_error(a, ERR_ASM_DIRECTIVE, place, "an alignment is a power of two up to 65536");
+        return;
+    }
+    uint32_t section = a->section, previous = a->previous_section;
+    asm_enter_section(a, ".bss", default_flags(".bss"));
+    align_to(a, (uint32_t)align, NULL, place);
+    Symbol *symbol = asm_symbol(a, name);
+    symbol->global |= global;
+    asm_define_label(a, symbol, place);
+    emit_fill(a, size, 1, 0, place);
+    a->section = section;
+    a->previous_section = previous;
+}
 
 static void globals(Assembler *a, Cursor *cursor, Place place) {
     do {
@@ -357,6 +433,10 @@ typedef enum Directive {
     DIR_STRING,
     DIR_SPACE,
     DIR_FILL,
+    DIR_ORG,
+    DIR_LEB,
+    DIR_COMMON,
+    DIR_WEAK,
     DIR_ALIGN,
     DIR_P2ALIGN,
     DIR_GLOBAL,
@@ -411,6 +491,12 @@ static const struct {
     {".align", DIR_ALIGN, 0, 0},
     {".balign", DIR_ALIGN, 0, 0},
     {".p2align", DIR_P2ALIGN, 0, 0},
+    {".org", DIR_ORG, 0, 0},
+    {".uleb128", DIR_LEB, false, 0},
+    {".sleb128", DIR_LEB, true, 0},
+    {".comm", DIR_COMMON, true, 0},
+    {".lcomm", DIR_COMMON, false, 0},
+    {".weak", DIR_WEAK, 0, 0},
     {".globl", DIR_GLOBAL, 0, 0},
     {".global", DIR_GLOBAL, 0, 0},
     {".type", DIR_TYPE, 0, 0},
@@ -434,6 +520,18 @@ static const struct {
     {".extern", DIR_IGNORE, 0, 0},
     {".local", DIR_IGNORE, 0, 0},
     {".hidden", DIR_IGNORE, 0, 0},
+    {".internal", DIR_IGNORE, 0, 0},
+    {".protected", DIR_IGNORE, 0, 0},
+    {".addrsig", DIR_IGNORE, 0, 0},
+    {".addrsig_sym", DIR_IGNORE, 0, 0},
+    {".print", DIR_IGNORE, 0, 0},
+    {".title", DIR_IGNORE, 0, 0},
+    {".sbttl", DIR_IGNORE, 0, 0},
+    {".list", DIR_IGNORE, 0, 0},
+    {".nolist", DIR_IGNORE, 0, 0},
+    {".eject", DIR_IGNORE, 0, 0},
+    {".version", DIR_IGNORE, 0, 0},
+    {".line", DIR_IGNORE, 0, 0},
     {".file", DIR_IGNORE, 0, 0},
     {".loc", DIR_IGNORE, 0, 0},
     {".ident", DIR_IGNORE, 0, 0},
@@ -517,6 +615,13 @@ void asm_directive(Assembler *a, const Statement *statement, const char *word, s
     case DIR_WARNING: user_message(a, cursor, false, place); return;
     case DIR_INCLUDE: include_file(a, cursor, place); return;
     case DIR_IGNORE: return;
+    case DIR_ORG: org_directive(a, cursor, place); return;
+    case DIR_LEB: leb_directive(a, cursor, argument); return;
+    case DIR_COMMON: common_directive(a, cursor, argument, place); return;
+    case DIR_WEAK:
+        asm_warning(a, ERR_ASM_DIALECT, place, "a .weak symbol is taken for a .global one");
+        globals(a, cursor, place);
+        return;
     case DIR_PUSH:
         ASM_PUSH(a, &a->section_stack, a->section);
         section_directive(a, cursor, place);

@@ -87,9 +87,10 @@ static void put_code(Out *out, const AsmObject *object, const AsmSection *sectio
     memcpy(words, section->bytes + line->offset, line->size);
     IsaPacket packet;
     IsaMode mode = (IsaMode)line->mode;
-    bool good =
-        isa_decode_packet(words, line->size / 4, mode == ISA_BOTH ? ISA_WORKER : mode, &packet) ||
-        isa_decode_packet(words, line->size / 4, ISA_SUPERVISOR, &packet);
+    bool good = (mode == ISA_SUPERVISOR &&
+                 isa_decode_packet(words, line->size / 4, ISA_SUPERVISOR, &packet)) ||
+                isa_decode_packet(words, line->size / 4, ISA_WORKER, &packet) ||
+                isa_decode_packet(words, line->size / 4, ISA_SUPERVISOR, &packet);
     char text[2 * ISA_TEXT_SIZE] = "?";
     if (good)
         isa_disassemble_packet(&packet, mode, text);

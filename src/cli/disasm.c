@@ -23,7 +23,9 @@ const Verb verb_disasm = {
     .arguments = "FILE",
     .least = 1,
     .most = 1,
-    .summary = "print the code of an object file or of a package",
+    .summary = "print an object file or the code of a package as source",
+    .about =
+        "What it prints assembles to the same bytes: tilework asm FILE.S --cpp none -o FILE.o\n",
     .examples = "  tilework disasm double.o\n"
                 "  tilework disasm small.twpkg --tile 3\n",
     .run = run_disasm,

@@ -101,21 +101,38 @@ static void put_mnemonic(Text *text, const IsaInstr *instr) {
         put(text, "%c", *at >= 'A' && *at <= 'Z' ? *at + 32 : *at);
 }
 
-size_t isa_disassemble(const IsaInstr *instr, IsaMode mode, char text[ISA_TEXT_SIZE]) {
-    Text out = {text, text + ISA_TEXT_SIZE};
-    if (instr->form == ISA_SETZI && instr->operand[0] == 14 && instr->operand[1] == 0) {
+static bool holds_address(const IsaOperand *operand) {
+    return operand->kind == ISA_KIND_TARGET || operand->kind == ISA_KIND_HI12 ||
+           (operand->kind == ISA_KIND_UNSIGNED && operand->bits == 20);
+}
+
+static bool is_idle(const IsaInstr *instr, IsaForm form, int32_t number) {
+    return instr->form == form && instr->operand[0] == number && instr->operand[1] == 0;
+}
+
+size_t isa_disassemble_address(const IsaInstr *instr, IsaMode mode, const char *address, char *text,
+                               size_t size) {
+    Text out = {text, text + size};
+    if (!address && is_idle(instr, ISA_SETZI, 14)) {
         put(&out, "nop");
-    } else if (instr->form == ISA_SETZI_A && instr->operand[0] == 13 && instr->operand[1] == 0) {
+    } else if (!address && is_idle(instr, ISA_SETZI_A, 13)) {
         put(&out, "fnop");
     } else {
         const IsaFormInfo *info = isa_form_info((IsaForm)instr->form);
         put_mnemonic(&out, instr);
         for (unsigned i = 0; i < info->operand_count; i++) {
             put(&out, i ? ", " : " ");
-            put_operand(&out, &info->operand[i], instr->operand[i], mode);
+            if (address && holds_address(&info->operand[i]))
+                put(&out, "%s", address);
+            else
+                put_operand(&out, &info->operand[i], instr->operand[i], mode);
         }
     }
     return (size_t)(out.at - text);
+}
+
+size_t isa_disassemble(const IsaInstr *instr, IsaMode mode, char text[ISA_TEXT_SIZE]) {
+    return isa_disassemble_address(instr, mode, NULL, text, ISA_TEXT_SIZE);
 }
 
 size_t isa_disassemble_packet(const IsaPacket *packet, IsaMode mode, char text[2 * ISA_TEXT_SIZE]) {

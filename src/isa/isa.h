@@ -152,5 +152,9 @@ bool isa_decode_packet(const uint32_t *words, size_t count, IsaMode mode, IsaPac
  * (BOTH: they stay numbers). Always ends with a 0; returns the length. */
 #define ISA_TEXT_SIZE 128
 size_t isa_disassemble(const IsaInstr *instr, IsaMode mode, char text[ISA_TEXT_SIZE]);
+/* The same with `address` in place of the number that a relocation completes: the operand that is a
+ * target, 20 bits or a multiple of 2^20. NULL: none. */
+size_t isa_disassemble_address(const IsaInstr *instr, IsaMode mode, const char *address, char *text,
+                               size_t size);
 /* The same for a packet: "{ld32 …; fnop}" for a bundle. */
 size_t isa_disassemble_packet(const IsaPacket *packet, IsaMode mode, char text[2 * ISA_TEXT_SIZE]);

@@ -5,6 +5,7 @@
 
 #include "asm/asm.h"
 #include "base/file.h"
+#include "round_trip.h"
 
 #include <dirent.h>
 #include <stdlib.h>
@@ -23,113 +24,19 @@ static const char *include(void *context, const char *name, size_t *size) {
 static const AsmDefine defines[] = {{"DEFINED", 3}};
 static const AsmOptions options = {defines, 1, include, NULL};
 
-static char *print_diag(const Diag *diag) {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    assert_non_null(out);
-    diag_print(diag, out);
-    fclose(out);
-    return text;
-}
-
-static void assert_same_object(const AsmObject *left, const AsmObject *right) {
-    assert_int_equal(left->section_count, right->section_count);
-    assert_int_equal(left->symbol_count, right->symbol_count);
-    for (size_t i = 0; i < left->section_count; i++) {
-        const AsmSection *l = &left->sections[i], *r = &right->sections[i];
-        assert_string_equal(l->name, r->name);
-        assert_int_equal(l->flags, r->flags);
-        assert_int_equal(l->align, r->align);
-        assert_int_equal(l->size, r->size);
-        if (l->bytes && l->size)
-            assert_memory_equal(l->bytes, r->bytes, l->size);
-        assert_int_equal(l->line_count, r->line_count);
-        assert_int_equal(l->reloc_count, r->reloc_count);
-        for (size_t k = 0; k < l->reloc_count; k++) {
-            assert_int_equal(l->relocs[k].offset, r->relocs[k].offset);
-            assert_int_equal(l->relocs[k].symbol, r->relocs[k].symbol);
-            assert_int_equal(l->relocs[k].addend, r->relocs[k].addend);
-            assert_int_equal(l->relocs[k].line, r->relocs[k].line);
-            assert_int_equal(l->relocs[k].type, r->relocs[k].type);
-        }
-        for (size_t k = 0; k < l->line_count; k++) {
-            assert_int_equal(l->lines[k].offset, r->lines[k].offset);
-            assert_int_equal(l->lines[k].line, r->lines[k].line);
-        }
-    }
-    for (size_t i = 0; i < left->symbol_count; i++) {
-        assert_string_equal(left->symbols[i].name, right->symbols[i].name);
-        assert_int_equal(left->symbols[i].section, right->symbols[i].section);
-        assert_int_equal(left->symbols[i].value, right->symbols[i].value);
-        assert_int_equal(left->symbols[i].size, right->symbols[i].size);
-        assert_int_equal(left->symbols[i].global, right->symbols[i].global);
-        assert_int_equal(left->symbols[i].function, right->symbols[i].function);
-    }
-}
-
-static void check_elf(const AsmObject *object) {
-    uint8_t *bytes, *again;
-    size_t size, again_size;
-    AsmObject *back;
-    Diag diag = {0};
-    assert_int_equal(asm_elf_write(object, &bytes, &size, &diag), STATUS_OK);
-    assert_int_equal(asm_elf_read("case.o", bytes, size, &back, &diag), STATUS_OK);
-    assert_same_object(object, back);
-    assert_int_equal(asm_elf_write(back, &again, &again_size, &diag), STATUS_OK);
-    assert_int_equal(size, again_size);
-    assert_memory_equal(bytes, again, size);
-    asm_object_free(back);
-    mem_free(bytes);
-    mem_free(again);
-    diag_free(&diag);
-}
-
-/* The words of a code line (unlinked, so branch targets are 0) -> text -> the same words. */
-static void check_disassembly(const AsmSection *section, const AsmLine *line) {
-    uint32_t words[2] = {0};
-    memcpy(words, section->bytes + line->offset, line->size);
-    IsaPacket packet;
-    IsaMode mode = (IsaMode)line->mode;
-    if (!isa_decode_packet(words, line->size / 4, ISA_WORKER, &packet) || mode == ISA_SUPERVISOR) {
-        mode = ISA_SUPERVISOR;
-        assert_true(isa_decode_packet(words, line->size / 4, ISA_SUPERVISOR, &packet));
-    }
-    char text[2 * ISA_TEXT_SIZE], source[3 * ISA_TEXT_SIZE];
-    isa_disassemble_packet(&packet, mode, text);
-    snprintf(source, sizeof source, "%s\n.allow_invalid_operands\n.allow_invalid_repeat\n%s\n",
-             mode == ISA_WORKER       ? ".worker"
-             : mode == ISA_SUPERVISOR ? ".supervisor"
-                                      : "",
-             text);
-    Diag diag = {0};
-    AsmObject *object;
-    Status status = asm_assemble("text", source, strlen(source), NULL, &object, &diag);
-    if (status != STATUS_OK) {
-        diag_print(&diag, stdout);
-        fail_msg("the disassembly does not assemble: %s", text);
-    }
-    assert_int_equal(object->sections[0].size, line->size);
-    assert_memory_equal(object->sections[0].bytes, words, line->size);
-    asm_object_free(object);
-    diag_free(&diag);
-}
-
 /* What the case prints. */
 static char *run_case(const char *source, size_t size) {
     Diag diag = {0};
     AsmObject *object;
     Status status = asm_assemble("case.S", source, size, &options, &object, &diag);
     assert_true((status == STATUS_OK) == (diag.errors == 0));
-    char *messages = print_diag(&diag), *listing = NULL;
+    char *messages = round_trip_messages(&diag), *listing = NULL;
     if (status == STATUS_OK) {
         listing = asm_listing(object);
         assert_non_null(listing);
-        check_elf(object);
-        for (size_t s = 0; s < object->section_count; s++)
-            for (size_t i = 0; i < object->sections[s].line_count; i++)
-                if (object->sections[s].lines[i].code)
-                    check_disassembly(&object->sections[s], &object->sections[s].lines[i]);
+        round_trip_elf(object);
+        round_trip_packets(object);
+        round_trip_source(object);
         asm_object_free(object);
     }
     char *text = mem_printf("%s%s", messages, listing ? listing : "");

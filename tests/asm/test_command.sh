@@ -54,4 +54,15 @@ fi
 grep -q 'error TW2012' "$folder/messages" || { cat "$folder/messages"; exit 1; }
 [[ -z $(find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'tilework-headers-*' -newer "$folder/bad.S") ]] ||
     { echo "the stand-ins were left behind"; exit 1; }
+# What disasm prints of an object assembles to the same code.
+for source in tests/asm/corpus/codelet-*.S; do
+    "$TILEWORK" asm "$source" --cpp none -o "$folder/a.o"
+    "$TILEWORK" disasm "$folder/a.o" >"$folder/a.S"
+    "$TILEWORK" asm "$folder/a.S" -o "$folder/b.o" 2>"$folder/messages"
+    "$TILEWORK" disasm "$folder/b.o" >"$folder/b.S"
+    # The first line names the source.
+    diff <(tail -n +2 "$folder/a.S" | grep -v '^ *\.\(global\|type\|size\|byte\|int\|set\)') \
+        <(tail -n +2 "$folder/b.S" | grep -v '^ *\.\(global\|type\|size\|byte\|int\|set\)') ||
+        { echo "$source changes when it is disassembled"; exit 1; }
+done
 echo "the command holds"

@@ -1,0 +1,52 @@
+// compare and select: every form, registers and immediates at their ends
+    .worker
+target:
+1:
+    cmpeq        $m0, $m1, $m2
+    cmpeq        $lr, $bp, $lr
+    cmpeq        $sp, $m6, $fp
+    cmpeq.z16    $m0, $m1, 65535
+    cmpeq.z16    $bp, $mzero, 0xa588
+    cmpeq.z16    $lr, $fp, 65535
+    cmpeq.i16    $m0, $m1, -32768
+    cmpeq.i16    $m6, $m7, 32767
+    cmpeq.i16    $fp, $bp, 32767
+    cmpne        $m0, $m1, $m2
+    cmpne        $sp, $m9, $fp
+    cmpne        $fp, $sp, $m4
+    cmpslt       $m0, $m1, $m2
+    cmpslt       $bp, $m10, $mzero
+    cmpslt       $lr, $lr, $sp
+    cmpslt.i16   $m0, $m1, 32767
+    cmpslt.i16   $lr, $m2, -9940
+    cmpslt.i16   $bp, $sp, 32767
+    cmpult       $m0, $m1, $m2
+    cmpult       $bp, $bp, $lr
+    cmpult       $mzero, $m6, $m10
+    cmpult.z16   $m0, $m1, 0xf6a0
+    cmpult.z16   $lr, $m1, 0
+    cmpult.z16   $m3, $lr, 65535
+    min          $m0, $m1, $m2
+    min          $mzero, $lr, $fp
+    min          $fp, $fp, $sp
+    min.i16      $m0, $m1, 32767
+    min.i16      $sp, $sp, -32768
+    min.i16      $mzero, $mzero, -32768
+    min.z16      $m0, $m1, 65535
+    min.z16      $m5, $sp, 65535
+    min.z16      $m10, $lr, 0
+    max          $m0, $m1, $m2
+    max          $lr, $lr, $m5
+    max          $mzero, $m1, $bp
+    max.i16      $m0, $m1, -32768
+    max.i16      $bp, $lr, -8518
+    max.i16      $m0, $bp, -32768
+    max.z16      $m0, $m1, 0x132d
+    max.z16      $mzero, $mzero, 0
+    max.z16      $fp, $mzero, 0x5d3
+    movz         $m0, $m1, $m2
+    movz         $fp, $mzero, $sp
+    movz         $mzero, $lr, $lr
+    movnz        $m0, $m1, $m2
+    movnz        $lr, $lr, $bp
+    movnz        $fp, $m8, $mzero
