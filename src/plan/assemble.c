@@ -56,6 +56,8 @@ static void find_home(const Assembly *all, GemmOperand *operand) {
 
 static void add_gemm(const Assembly *all, uint32_t op, const GemmChoice *choice) {
     PlanGemm gemm = gemm_describe(all->graph, op);
+    if (all->task->turned[gemm.result])
+        gemm.row_padding = COEFFICIENT_COLUMNS;
     uint32_t left = gemm.operands[0].source, right = gemm.operands[1].source;
     if (left == right && !has_home(all, left))
         spread_home(all, left);
@@ -98,10 +100,26 @@ static void add_cast(const Assembly *all, uint32_t op) {
 
 /* ---- the whole */
 
+/* From the last operation to the first one: values that come to a product as its right operand in
+ * the order of columns. */
+static void find_turned(const Graph *graph, const PlanTask *task, const GemmChoice choices[]) {
+    for (size_t v = 0; v < graph->values.count; v++)
+        task->turned[v] = false;
+    size_t gemm = task->choosing.count;
+    for (uint32_t i = (uint32_t)graph->ops.count; i-- > 0;) {
+        const GraphOp *op = &graph->ops.items[i];
+        const GemmChoice *choice = op->kind == GRAPH_GEMM ? &choices[--gemm] : NULL;
+        for (uint32_t k = 0; k < op->operand_count && op->result != GRAPH_NONE; k++)
+            task->turned[op->operands[k]] |=
+                choice ? gemm_operand(choice, ROLE_RIGHT) == (int)k : task->turned[op->result];
+    }
+}
+
 void task_assemble(const PlanTask *task, const GemmChoice choices[], const PlanOptions *options,
                    PriceTable *table, Sketch *sketch) {
     const Graph *graph = sketch->graph;
     Assembly all = {graph, task, options, table, sketch};
+    find_turned(graph, task, choices);
     for (uint32_t i = 0; i < graph->ops.count && sketch->possible; i++) {
         const GraphOp *op = &graph->ops.items[i];
         switch (op->kind) {

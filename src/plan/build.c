@@ -150,7 +150,8 @@ static Status find_gemms(const Graph *graph, PlanTask *task, Diag *diag) {
 static Status find_uses(const Graph *graph, PlanTask *task, Diag *diag) {
     task->absorbed = mem_alloc(graph->ops.count + 1, sizeof *task->absorbed);
     task->axis = mem_alloc(graph->values.count + 1, sizeof *task->axis);
-    if (!task->absorbed || !task->axis)
+    task->turned = mem_alloc(graph->values.count + 1, sizeof *task->turned);
+    if (!task->absorbed || !task->axis || !task->turned)
         return no_memory(diag);
     for (size_t v = 0; v < graph->values.count; v++)
         task->axis[v] = graph->values.items[v].shape.rank == 2;
@@ -206,6 +207,7 @@ void task_free(PlanTask *task) {
     vec_free(&task->choosing);
     mem_free(task->absorbed);
     mem_free(task->axis);
+    mem_free(task->turned);
     *task = (PlanTask){0};
 }
 

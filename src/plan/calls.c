@@ -97,14 +97,18 @@ uint32_t plan_call_count(const Graph *graph, const Plan *plan, const PlanStep *s
 static void gemm_call(const Graph *graph, const Plan *plan, const PlanStep *step, uint32_t tile,
                       PlanCall *call) {
     PlanGemm gemm = gemm_describe(graph, step->op);
-    Shard target, left;
+    Shard target, left, right;
     bool held = tile_shard(plan, step->target, tile, &target);
     held = tile_shard(plan, step->sources[0], tile, &left) && held;
+    held = tile_shard(plan, step->sources[1], tile, &right) && held;
     assert(held);
     (void)held;
     PlanPiece block = block_of(&target);
-    GemmExtents part = {block.rows, block.panels, left.layout.inner / left.layout.group};
-    call->spec = gemm_spec(&gemm, plan_choice(plan, step->op), part);
+    /* Half panels of an operand say whether the last panel is whole. */
+    uint32_t inner = MIN_OF(left.layout.inner, right.layout.inner);
+    uint32_t width = precision_group((Precision){.kind = gemm.precision});
+    GemmExtents part = {block.rows, block.panels, (uint32_t)div_up(inner, width)};
+    call->spec = gemm_spec(&gemm, plan_choice(plan, step->op), part, inner % width != 0);
     if (gemm.precision == PRECISION_F8F143)
         call->scalars[0] = gemm.scale;
     for (int i = 0; i < 2; i++)

@@ -5,6 +5,8 @@
 
 #include <assert.h>
 
+enum { HALF_PANEL = 16 }; /* values of F143 */
+
 static GemmOperand find_operand(const Graph *graph, uint32_t value, uint32_t inner_axis) {
     GemmOperand operand = {
         .value = value, .source = value, .cast = GRAPH_NONE, .inner_axis = inner_axis};
@@ -32,13 +34,15 @@ PlanGemm gemm_describe(const Graph *graph, uint32_t op) {
         .inner = extents.inner,
         .columns = extents.columns,
         .precision = left.kind,
-        .scale = left.scale_exponent + right.scale_exponent};
+        .scale = left.scale_exponent + right.scale_exponent,
+        .row_padding = 1};
 }
 
 GemmExtents gemm_extents(const PlanGemm *gemm, bool swapped) {
     uint32_t group = precision_group((Precision){.kind = gemm->precision});
     uint32_t columns = swapped ? gemm->rows : gemm->columns;
-    return (GemmExtents){.rows = swapped ? gemm->columns : gemm->rows,
+    uint32_t rows = swapped ? gemm->columns : (uint32_t)align_up(gemm->rows, gemm->row_padding);
+    return (GemmExtents){.rows = rows,
                          .groups = (uint32_t)div_up(columns, COEFFICIENT_COLUMNS),
                          .panels = (uint32_t)div_up(gemm->inner, group)};
 }
@@ -73,13 +77,18 @@ bool gemm_contiguous_owners(const PlanGemm *gemm, const GemmChoice *choice) {
     return choice->owner_rows == 1 || gemm_owner_block(gemm, choice).groups == 1;
 }
 
-KernelSpec gemm_spec(const PlanGemm *gemm, const GemmChoice *choice, GemmExtents part) {
+KernelSpec gemm_spec(const PlanGemm *gemm, const GemmChoice *choice, GemmExtents part, bool odd) {
+    bool half_left = choice->operands[gemm_operand(choice, ROLE_LEFT)].half,
+         half_right = choice->operands[gemm_operand(choice, ROLE_RIGHT)].half;
     return (KernelSpec){.family = KERNEL_GEMM,
                         .gemm = {.precision = gemm->precision,
                                  .wide_weights = choice->weights == MEMORY_INTERLEAVED,
                                  .rows = part.rows,
                                  .panels = part.panels,
-                                 .groups = part.groups}};
+                                 .groups = part.groups,
+                                 .half_left = half_left,
+                                 .half_right = half_right,
+                                 .odd = odd && (half_left || half_right)}};
 }
 
 /* ---- formats */
@@ -104,12 +113,22 @@ static void split(AxisTiling *tiling, uint32_t parts, uint32_t stride) {
         *tiling = axis_split(*tiling, parts, stride);
 }
 
-static AxisTiling rows_tiling(const GemmChoice *choice, uint32_t axis) {
-    return tiling_of(axis, choice->rows, 1, row_stride(choice));
+static AxisTiling rows_tiling(const PlanGemm *gemm, const GemmChoice *choice, uint32_t axis) {
+    AxisTiling tiling = tiling_of(axis, choice->rows, 1, row_stride(choice));
+    tiling.padding = choice->swapped ? 1 : gemm->row_padding;
+    return tiling;
 }
 
 static AxisTiling columns_tiling(const GemmChoice *choice, uint32_t axis) {
     return tiling_of(axis, choice->columns, COEFFICIENT_COLUMNS, column_stride(choice));
+}
+
+/* Half panels, of an operand that is cast to them. */
+static void set_half(const GemmChoice *choice, int i, uint32_t inner_axis, Format *format) {
+    if (!choice->operands[i].half || format->precision.kind != PRECISION_F8F143)
+        return;
+    format->order.half = true;
+    format->axes[inner_axis].padding = HALF_PANEL;
 }
 
 /* An operand in the order of its use, on all tiles that use it, in any precision. Parts of the
@@ -128,11 +147,12 @@ static Format operand_format(const PlanGemm *gemm, const GemmChoice *choice, int
                      .replicas = gemm_users(choice, role),
                      .axis_count = 2};
     format.axes[outer] =
-        role == ROLE_LEFT ? rows_tiling(choice, outer) : columns_tiling(choice, outer);
+        role == ROLE_LEFT ? rows_tiling(gemm, choice, outer) : columns_tiling(choice, outer);
     format.axes[inner] =
         tiling_of(inner, choice->inner, precision_group((Precision){.kind = gemm->precision}),
                   inner_stride(choice));
     format.axes[inner].padding = precision_group(precision);
+    set_half(choice, i, inner, &format);
     return format;
 }
 
@@ -189,6 +209,7 @@ static Format home_format(const Graph *graph, const PlanGemm *gemm, const GemmCh
         format.precision = precision;
         format.memory_class = class;
         format.axes[operand->inner_axis].padding = precision_group(precision);
+        set_half(choice, i, operand->inner_axis, &format);
         return format;
     }
     int role = role_of(choice, i);
@@ -221,27 +242,28 @@ Format gemm_cast_home_format(const Graph *graph, const PlanGemm *gemm, const Gem
     return home_format(graph, gemm, choice, i, precision, MEMORY_STANDARD);
 }
 
-static Format block_format(const GemmChoice *choice, uint32_t first_axis) {
+static Format block_format(const PlanGemm *gemm, const GemmChoice *choice,
+                           uint32_t first_axis) {
     Format format = {.precision = {.kind = PRECISION_F16},
                      .order = {.kind = choice->swapped ? ORDER_TRANSPOSED_LEFT : ORDER_LEFT},
                      .memory_class = MEMORY_INTERLEAVED,
                      .replicas = 1,
                      .axis_count = first_axis + 2};
     uint32_t rows_axis = choice->swapped ? 1 : 0;
-    format.axes[first_axis + rows_axis] = rows_tiling(choice, first_axis + rows_axis);
+    format.axes[first_axis + rows_axis] = rows_tiling(gemm, choice, first_axis + rows_axis);
     format.axes[first_axis + 1 - rows_axis] = columns_tiling(choice, first_axis + 1 - rows_axis);
     return format;
 }
 
-Format gemm_partials_format(const GemmChoice *choice) {
-    Format format = block_format(choice, 1);
+Format gemm_partials_format(const PlanGemm *gemm, const GemmChoice *choice) {
+    Format format = block_format(gemm, choice, 1);
     format.axes[0] = tiling_of(0, choice->inner, 1, inner_stride(choice));
     format.tile_count = choice->rows * choice->columns * choice->inner;
     return format;
 }
 
 Format gemm_result_format(const PlanGemm *gemm, const GemmChoice *choice) {
-    Format format = block_format(choice, 0);
+    Format format = block_format(gemm, choice, 0);
     uint32_t owners = choice->owner_rows * choice->owner_columns;
     format.tile_count = choice->rows * choice->columns * owners;
     if (choice->inner > 1 && !gemm_contiguous_owners(gemm, choice))

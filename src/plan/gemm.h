@@ -24,6 +24,9 @@ typedef struct PlanGemm {
     uint32_t rows, inner, columns; /* logical M, K, N */
     PrecisionKind precision;       /* of the operands */
     int32_t scale;                 /* sum of the operands' scale exponents */
+    /* Rows of a normal product are padded to so many, so that they can become columns of the next
+     * one without further padding: 1 or COEFFICIENT_COLUMNS. */
+    uint32_t row_padding;
 } PlanGemm;
 
 /* A GEMM of two matrices; its operands as the graph has them. */
@@ -53,7 +56,8 @@ bool gemm_contiguous_owners(const PlanGemm *gemm, const GemmChoice *choice);
 /* Rows and groups of the largest owner's block. */
 GemmExtents gemm_owner_block(const PlanGemm *gemm, const GemmChoice *choice);
 
-KernelSpec gemm_spec(const PlanGemm *gemm, const GemmChoice *choice, GemmExtents part);
+/* odd: the inner part is an odd number of half panels. */
+KernelSpec gemm_spec(const PlanGemm *gemm, const GemmChoice *choice, GemmExtents part, bool odd);
 
 /* Formats of logical operand i: where it is used; where it is staged, F16 in the order of its use,
  * before a cast there; its home, and that after an early cast. */
@@ -65,7 +69,7 @@ Format gemm_cast_home_format(const Graph *graph, const PlanGemm *gemm, const Gem
                              int i);
 /* Of the result, and of the partials, whose shape is [inner parts, M, N]. */
 Format gemm_result_format(const PlanGemm *gemm, const GemmChoice *choice);
-Format gemm_partials_format(const GemmChoice *choice);
+Format gemm_partials_format(const PlanGemm *gemm, const GemmChoice *choice);
 
 /* ---- prices (price.c), kept in a table, since many choices share their parts; table may be NULL
  */

@@ -117,8 +117,8 @@ static void print_step(Printer *printer, const PlanStep *step) {
 }
 
 static void print_operand(const char *name, const OperandChoice *operand, FILE *out) {
-    fprintf(out, " %s=%u%s%s", name, operand->copies, operand->early ? ",early" : "",
-            operand->fast ? ",fast" : "");
+    fprintf(out, " %s=%u%s%s%s", name, operand->copies, operand->early ? ",early" : "",
+            operand->fast ? ",fast" : "", operand->half ? ",half" : "");
 }
 
 /* What decides everything else. */
@@ -179,6 +179,7 @@ static bool parse_operand(const char **at, const char *name, OperandChoice *oper
         return false;
     operand->early = skip(at, ",early");
     operand->fast = skip(at, ",fast");
+    operand->half = skip(at, ",half");
     return operand->copies > 0;
 }
 
@@ -211,7 +212,7 @@ static bool parse_gemm(const char *line, const char *name, GemmChoice *choice) {
            parse_operand(&line, "right", &choice->operands[1]) && *line == '\n';
 }
 
-/* "operation NAME cast=1[,early][,fast]" */
+/* "operation NAME cast=1[,early][,fast][,half]" */
 static bool parse_cast(const char *line, const char *name, GemmChoice *choice) {
     *choice = (GemmChoice){.rows = 1, .columns = 1, .inner = 1, .owner_rows = 1};
     return skip(&line, "operation ") && skip(&line, name) &&
@@ -278,7 +279,8 @@ static bool is_valid(const GemmChoice *choice, const PlanGemm *gemm) {
         const GemmOperand *operand = &gemm->operands[i];
         bool cast = operand->cast != GRAPH_NONE, moves = gemm_moves(gemm, choice, i);
         if (users % copies != 0 || (operand->device && copies != 1) ||
-            (choice->operands[i].early && !(cast && moves)) || (choice->operands[i].fast && !cast))
+            (choice->operands[i].early && !(cast && moves)) ||
+            ((choice->operands[i].fast || choice->operands[i].half) && !cast))
             return false;
     }
     GemmExtents part = gemm_part(gemm, choice);

@@ -28,6 +28,7 @@ typedef struct OperandChoice {
     /* Where the graph casts the operand: on the tiles of its home, before it moves (early), or
      * where it is used; in either place fast, with the source in interleaved memory. */
     bool early, fast;
+    bool half; /* cast to half panels: F16 producers of 16 columns need not be put together */
 } OperandChoice;
 
 /* How one GEMM is cut. Normal: left [M,K] · right [K,N], rows are M and columns N. Swapped:

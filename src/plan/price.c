@@ -13,7 +13,7 @@ enum { STEP_START = 0 };
  * messages of several lengths leave open in the lanes; as our own schedules show. */
 enum { EXCHANGE_RAMP = 90 };
 
-enum { PANEL_ROW_BYTES = 32 };
+enum { PANEL_ROW_BYTES = 32, HALF_PANEL = 16 };
 
 /* Receive controls of one piece (source, pointer, end of the stream). */
 enum { PIECE_CONTROLS = 3 };
@@ -120,11 +120,16 @@ static uint64_t spec_cycles(const KernelSpec *spec, int32_t scalar, unsigned sta
 
 static uint64_t part_cycles(const PlanGemm *gemm, const GemmChoice *choice, GemmExtents part,
                             PriceTable *table) {
-    PriceKey key = {KERNEL_GEMM, {part.rows, part.groups, part.panels, choice->weights}};
+    uint32_t halves = (uint32_t)choice->operands[gemm_operand(choice, ROLE_LEFT)].half |
+                      (uint32_t)choice->operands[gemm_operand(choice, ROLE_RIGHT)].half << 1;
+    bool odd = choice->inner == 1 && div_up(gemm->inner, HALF_PANEL) % 2 != 0;
+    PriceKey key = {KERNEL_GEMM + 16 * (uint32_t)gemm->precision,
+                    {part.rows, part.groups, part.panels,
+                     (uint32_t)choice->weights | halves << 1 | (uint32_t)odd << 3}};
     uint64_t cycles;
     if (table_find(table, &key, &cycles))
         return cycles;
-    KernelSpec spec = gemm_spec(gemm, choice, part);
+    KernelSpec spec = gemm_spec(gemm, choice, part, odd);
     cycles = spec_cycles(&spec, gemm->scale, STEP_START);
     table_add(table, &key, cycles);
     return cycles;

@@ -14,7 +14,9 @@ static int compare_operands(const OperandChoice *a, const OperandChoice *b) {
     int order = compare(b->copies, a->copies);
     if (order == 0)
         order = compare(a->early, b->early);
-    return order ? order : compare(b->fast, a->fast);
+    if (order == 0)
+        order = compare(b->fast, a->fast);
+    return order ? order : compare(a->half, b->half);
 }
 
 static int compare_choices(const GemmChoice *a, const GemmChoice *b) {
@@ -109,8 +111,11 @@ static void add_copies(const Enumeration *all, int i, uint32_t copies, bool move
     for (int early = 0; early <= moves; early++) {
         if (moves && policy == (early ? PLAN_CAST_LATE : PLAN_CAST_EARLY))
             continue;
-        for (int fast = 1; fast >= 0; fast--)
-            add_option(options, (OperandChoice){.copies = copies, .early = early, .fast = fast});
+        for (int way = 0; way < 4; way++) {
+            OperandChoice option = {
+                .copies = copies, .early = early, .fast = way < 2, .half = way % 2 != 0};
+            add_option(options, option);
+        }
     }
 }
 

@@ -257,7 +257,7 @@ static void add_product(Sketcher *s) {
         return;
     }
     Shape shape = partials_shape(&s->sketch->graph->values.items[result].shape, choice->inner);
-    Format format = gemm_partials_format(choice);
+    Format format = gemm_partials_format(s->gemm, choice);
     uint32_t partials =
         sketch_add_value(sketch, sketch_stored(PLAN_PARTIALS, result, &shape, &format));
     sketch_add_compute(sketch, PLAN_GEMM, op, partials, left, right, cycles);

@@ -19,6 +19,8 @@ typedef struct PlanTask {
      * the axis along which its first GEMM multiplies. */
     bool *absorbed;
     uint8_t *axis;
+    /* Scratch, for every value: its rows become columns of a product, with these choices. */
+    bool *turned;
 } PlanTask;
 
 /* ERR_PLAN_GRAPH for what is not covered; a graph of one cast wants both homes forced. task_free in
