@@ -137,8 +137,7 @@ static Status no_memory(Diag *diag) {
 static Status find_gemms(const Graph *graph, PlanTask *task, Diag *diag) {
     for (uint32_t i = 0; i < graph->ops.count; i++) {
         const GraphOp *op = &graph->ops.items[i];
-        if (op->kind == GRAPH_GEMM && (graph->values.items[op->operands[0]].shape.rank != 2 ||
-                                       graph->values.items[op->operands[1]].shape.rank != 2))
+        if (op->kind == GRAPH_GEMM && op->batch > 1)
             return refuse(graph, i, diag, "a GEMM with batch axes cannot be planned yet");
         if (op->kind == GRAPH_GEMM && !vec_push(&task->choosing, i))
             return no_memory(diag);
@@ -146,29 +145,45 @@ static Status find_gemms(const Graph *graph, PlanTask *task, Diag *diag) {
     return STATUS_OK;
 }
 
+/* Can a bias be added by the kernel that computes the GELU of the sum? */
+static bool is_bias_of_gelu(const Graph *graph, const PlanTask *task, const GraphOp *add) {
+    const PlanUse *use = &task->uses[add->result];
+    if (use->count != 1 || graph->ops.items[use->first].kind != GRAPH_GELU)
+        return false;
+    const Shape *sum = &graph->values.items[add->result].shape;
+    const Shape *whole = &graph->values.items[add->operands[0]].shape;
+    const Shape *bias = &graph->values.items[add->operands[1]].shape;
+    return shape_equal(whole, sum) && sum->dims[0] > 1 && bias->dims[0] == 1 &&
+           bias->dims[1] == sum->dims[1];
+}
+
 /* From the last operation to the first one, so that of several users the first one decides. */
 static Status find_uses(const Graph *graph, PlanTask *task, Diag *diag) {
     task->absorbed = mem_alloc(graph->ops.count + 1, sizeof *task->absorbed);
-    task->axis = mem_alloc(graph->values.count + 1, sizeof *task->axis);
-    task->turned = mem_alloc(graph->values.count + 1, sizeof *task->turned);
-    if (!task->absorbed || !task->axis || !task->turned)
+    task->uses = mem_alloc(graph->values.count + 1, sizeof *task->uses);
+    if (!task->absorbed || !task->uses)
         return no_memory(diag);
     for (size_t v = 0; v < graph->values.count; v++)
-        task->axis[v] = graph->values.items[v].shape.rank == 2;
+        task->uses[v].axis = 1;
     for (uint32_t i = 0; i < graph->ops.count; i++)
         task->absorbed[i] = graph->ops.items[i].kind == GRAPH_CAST;
     for (uint32_t i = (uint32_t)graph->ops.count; i-- > 0;) {
         const GraphOp *op = &graph->ops.items[i];
         for (uint32_t k = 0; k < op->operand_count; k++) {
-            uint32_t value = op->operands[k], made_by = graph->values.items[value].op;
+            PlanUse *use = &task->uses[op->operands[k]];
+            use->count++;
+            use->first = i;
             if (op->kind == GRAPH_GEMM)
-                task->axis[value] = k == 0 ? !op->transpose_left : op->transpose_right;
-            else if (op->result != GRAPH_NONE && graph->values.items[value].shape.rank == 2)
-                task->axis[value] = task->axis[op->result];
+                use->axis = k == 0 ? !op->transpose_left : op->transpose_right;
+            else if (op->result != GRAPH_NONE)
+                use->axis = task->uses[op->result].axis;
             if (op->kind != GRAPH_GEMM)
-                task->absorbed[made_by] = false;
+                task->absorbed[graph->values.items[op->operands[k]].op] = false;
         }
     }
+    for (uint32_t i = 0; i < graph->ops.count; i++)
+        if (graph->ops.items[i].kind == GRAPH_ADD)
+            task->absorbed[i] = is_bias_of_gelu(graph, task, &graph->ops.items[i]);
     return STATUS_OK;
 }
 
@@ -206,8 +221,7 @@ Status task_find(const Graph *graph, const PlanOptions *options, PlanTask *task,
 void task_free(PlanTask *task) {
     vec_free(&task->choosing);
     mem_free(task->absorbed);
-    mem_free(task->axis);
-    mem_free(task->turned);
+    mem_free(task->uses);
     *task = (PlanTask){0};
 }
 

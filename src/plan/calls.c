@@ -144,6 +144,28 @@ static void cast_call(const Graph *graph, const Plan *plan, const PlanStep *step
     call->operands[1].value = step->sources[0];
 }
 
+static void point_call(const Graph *graph, const Plan *plan, const PlanStep *step, uint32_t tile,
+                       PlanCall *call) {
+    Shard from, to;
+    bool held = tile_shard(plan, step->sources[0], tile, &from);
+    held = tile_shard(plan, step->target, tile, &to) && held;
+    const PlanValue *source = &plan->values[step->sources[0]];
+    const Format *target = &plan->values[step->target].format;
+    PointRight right = POINT_NONE;
+    if (step->sources[1] != PLAN_NONE)
+        right = point_right(&source->shape, &plan->values[step->sources[1]].shape);
+    if (graph->ops.items[step->op].kind == GRAPH_GELU)
+        held = held && point_gelu(&from.layout, &to.layout, target->precision.kind, right,
+                                  &call->spec);
+    else
+        held = held && point_add(&from.layout, right, &call->spec);
+    assert(held);
+    (void)held;
+    call->scalars[0] = target->precision.scale_exponent;
+    for (int i = 0; i < 2; i++)
+        call->operands[1 + i].value = step->sources[i];
+}
+
 void plan_call(const Graph *graph, const Plan *plan, const PlanStep *step, uint32_t tile,
                uint32_t call, PlanCall *result) {
     *result = (PlanCall){.operands[0] = {.value = step->target}};
@@ -151,9 +173,22 @@ void plan_call(const Graph *graph, const Plan *plan, const PlanStep *step, uint3
     case PLAN_GEMM: gemm_call(graph, plan, step, tile, result); break;
     case PLAN_REDUCE: reduce_call(plan, step, tile, call, result); break;
     case PLAN_CAST: cast_call(graph, plan, step, tile, result); break;
+    case PLAN_POINT: point_call(graph, plan, step, tile, result); break;
     case PLAN_LOCAL:
     case PLAN_EXCHANGE: assert(false); break;
     }
+}
+
+bool plan_casts_twice(const Graph *graph, const Plan *plan, uint32_t op) {
+    const GraphOp *cast = &graph->ops.items[op];
+    uint32_t made_by = graph->values.items[cast->operands[0]].op;
+    for (uint32_t i = 0; plan && i < plan->step_count; i++) {
+        const PlanStep *step = &plan->steps[i];
+        if (step->kind == PLAN_POINT && step->op == made_by &&
+            plan->values[step->target].graph_value == cast->result)
+            return true;
+    }
+    return false;
 }
 
 /* ---- the order of sums */

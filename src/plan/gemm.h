@@ -2,6 +2,7 @@
 #pragma once
 
 #include "plan/plan.h"
+#include "plan/point.h"
 
 /* Physical roles of the operands. */
 enum { ROLE_LEFT = 0, ROLE_RIGHT = 1 };
@@ -81,6 +82,15 @@ void price_table_free(PriceTable *table);
 uint64_t price_gemm(const PlanGemm *gemm, const GemmChoice *choice, PriceTable *table);
 uint64_t price_sum(const PlanGemm *gemm, const GemmChoice *choice, PriceTable *table);
 uint64_t price_cast(const Shape *shape, const Format *from, const Format *to, PriceTable *table);
+/* GELU, of a sum or not, or a sum; shards of both formats have the same owners. */
+typedef struct PlanPoint {
+    const Shape *shape;
+    const Format *from, *to;
+    bool gelu;
+    PointRight right;
+} PlanPoint;
+
+uint64_t price_point(const PlanPoint *point);
 /* Copying `bytes` in one run, and zeroing them. */
 uint64_t price_copy(uint64_t bytes);
 uint64_t price_fill(uint64_t bytes);

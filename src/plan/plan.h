@@ -208,6 +208,10 @@ PlanPiece plan_owned_piece(const Plan *plan, const PlanStep *reduce, uint32_t ti
 uint64_t plan_received_offset(const Plan *plan, const PlanStep *reduce, uint32_t tile,
                               uint32_t other, uint32_t panel);
 
+/* Is cast `op` made by the kernel of the GELU before it, which encodes twice the GELU with a scale
+ * that is one larger? plan NULL: no. */
+bool plan_casts_twice(const Graph *graph, const Plan *plan, uint32_t op);
+
 /* How a GEMM's inner dimension is cut and added up, for whoever must compute the same numbers.
  * parts 1: not at all. Else part i covers inner indices from end[i - 1] (0) to end[i]; the element
  * of row m and column n belongs to owner row_owner[m] + column_owner[n], whose partial comes first

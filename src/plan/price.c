@@ -5,6 +5,7 @@
 #include "chip/chip.h"
 #include "kernel/step.h"
 #include "plan/cast.h"
+#include "plan/point.h"
 
 /* Cycle modulo 6 at which a tile issues the first instruction of a step: not known beforehand. */
 enum { STEP_START = 0 };
@@ -211,6 +212,27 @@ uint64_t price_cast(const Shape *shape, const Format *from, const Format *to, Pr
         uint64_t cycles = shard_cast(shape, from, to, corner_shard(from, shape, last), table);
         if (cycles == 0)
             return 0;
+        slowest = MAX_OF(slowest, cycles);
+    }
+    return slowest;
+}
+
+static bool point_spec(const PlanPoint *point, uint32_t shard, KernelSpec *spec) {
+    Shard source, target;
+    format_shard(point->from, point->shape, shard, &source);
+    format_shard(point->to, point->shape, shard, &target);
+    return point->gelu ? point_gelu(&source.layout, &target.layout, point->to->precision.kind,
+                                    point->right, spec)
+                       : point_add(&source.layout, point->right, spec);
+}
+
+uint64_t price_point(const PlanPoint *point) {
+    uint64_t slowest = 0;
+    for (uint32_t last = 0; last < 1u << point->from->axis_count; last++) {
+        KernelSpec spec;
+        if (!point_spec(point, corner_shard(point->from, point->shape, last), &spec))
+            return 0;
+        uint64_t cycles = spec_cycles(&spec, point->to->precision.scale_exponent, STEP_START);
         slowest = MAX_OF(slowest, cycles);
     }
     return slowest;

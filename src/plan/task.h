@@ -9,18 +9,25 @@ typedef enum TaskKind {
     TASK_GRAPH, /* anything else */
 } TaskKind;
 
+/* How a value is used (TASK_GRAPH). */
+typedef struct PlanUse {
+    uint32_t count, first; /* operands that it is, and the first operation that takes it */
+    uint8_t axis;          /* along which the first product that it comes to multiplies */
+    /* With given choices: */
+    bool turned;      /* it comes to a product in which its rows are columns */
+    bool early, half; /* of a cast: where and how the first product wants it */
+} PlanUse;
+
 typedef struct PlanTask {
     TaskKind kind;
     uint32_t op;   /* TASK_GEMM, TASK_CAST */
     PlanGemm gemm; /* TASK_GEMM */
     /* Operations that want a choice: the GEMMs of the graph, or `op` alone. */
     VEC(uint32_t) choosing;
-    /* TASK_GRAPH, for every operation: a cast that is made where GEMMs want it; for every value:
-     * the axis along which its first GEMM multiplies. */
+    /* TASK_GRAPH, for every operation: made as part of what uses its result (a cast of an operand,
+     * a bias before GELU); for every value its use. */
     bool *absorbed;
-    uint8_t *axis;
-    /* Scratch, for every value: its rows become columns of a product, with these choices. */
-    bool *turned;
+    PlanUse *uses;
 } PlanTask;
 
 /* ERR_PLAN_GRAPH for what is not covered; a graph of one cast wants both homes forced. task_free in
