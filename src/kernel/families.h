@@ -18,7 +18,7 @@ typedef struct FamilyInfo {
 } FamilyInfo;
 
 extern const FamilyInfo family_gemm, family_cast, family_reduce, family_copy, family_fill,
-    family_convert, family_pack, family_gelu, family_gelu_turn, family_add;
+    family_convert, family_pack, family_gelu, family_gelu_turn, family_add, family_reduce_gelu;
 
 /* Appends a symbol to source->defines. */
 void source_define(KernelSource *source, const char *name, int64_t value);

@@ -18,6 +18,7 @@ static const FamilyInfo *const families[] = {
     [KERNEL_GELU] = &family_gelu,
     [KERNEL_ADD] = &family_add,
     [KERNEL_PACK] = &family_pack,
+    [KERNEL_REDUCE_GELU] = &family_reduce_gelu,
 };
 /* clang-format on */
 

@@ -34,7 +34,8 @@ typedef enum KernelFamily {
     KERNEL_CONVERT = 5,
     KERNEL_GELU = 6,
     KERNEL_ADD = 7,
-    KERNEL_PACK = 8
+    KERNEL_PACK = 8,
+    KERNEL_REDUCE_GELU = 9
 } KernelFamily;
 
 /* output[rows, 16 * groups] (+)= left[rows, panels * km] * right[panels * km, 16 * groups], with
@@ -219,6 +220,18 @@ typedef struct KernelGelu {
     uint32_t rows, panels;
 } KernelGelu;
 
+/* output = GELU(first + rest[0] + ... + rest[parts - 2] + bias): KernelReduce, then KernelGelu, in
+ * one. Panels, lines, bias and output as in KernelGelu without turn; F143 output has lines of 16
+ * bytes. Operands: output, first, rest as in KernelReduce (count = 16 * rows * panels; F16 output
+ * may be first), bias. Scalar and numerics as those of the two. */
+typedef struct KernelReduceGelu {
+    uint32_t parts;       /* 2 ... 127 */
+    bool wide;            /* first and rest lie in interleaved memory: 128-bit loads */
+    KernelBias bias;      /* KERNEL_BIAS_NONE or KERNEL_BIAS_COLUMNS */
+    PrecisionKind output; /* PRECISION_F16 or PRECISION_F8F143 */
+    uint32_t rows, panels;
+} KernelReduceGelu;
+
 /* output = left + right, F16, each sum rounded once (nearest even, saturating). Output may be the
  * very bytes of left, and in KERNEL_ADD_PLAIN of right.
  *
@@ -303,6 +316,7 @@ typedef struct KernelSpec {
         KernelGelu gelu;
         KernelAdd add;
         KernelPack pack;
+        KernelReduceGelu reduce_gelu;
     };
 } KernelSpec;
 

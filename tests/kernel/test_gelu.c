@@ -82,10 +82,36 @@ static void transposed(void **state) {
                 }
 }
 
+static KernelSpec reduced(uint32_t parts, bool wide, bool bias, bool f8, uint32_t rows,
+                          uint32_t panels) {
+    return (KernelSpec){.family = KERNEL_REDUCE_GELU,
+                        .reduce_gelu = {.parts = parts,
+                                        .wide = wide,
+                                        .bias = bias ? KERNEL_BIAS_COLUMNS : KERNEL_BIAS_NONE,
+                                        .output = f8 ? PRECISION_F8F143 : PRECISION_F16,
+                                        .rows = rows,
+                                        .panels = panels}};
+}
+
+static void after_sums(void **state) {
+    (void)state;
+    Random random = random_seed(3);
+    static const uint8_t rows[] = {1, 2, 3, 4, 5, 6, 7, 20};
+    static const uint8_t parts[] = {2, 3, 8};
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        for (size_t j = 0; j < COUNT_OF(parts); j++)
+            for (unsigned variant = 0; variant < 8; variant++) {
+                KernelSpec spec = reduced(parts[j], variant & 1, variant & 2, variant & 4, rows[i],
+                                          1 + (uint32_t)(i + j) % 3);
+                check(&spec, &random);
+            }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_specialisation),
         cmocka_unit_test(transposed),
+        cmocka_unit_test(after_sums),
     };
     return cmocka_run_group_tests_name("kernel.gelu", tests, NULL, NULL);
 }
