@@ -4,8 +4,7 @@
 #include "kernel/kernel.h"
 
 typedef struct FamilyInfo {
-    const char *file; /* of the assembly source; NULL: */
-    const char *(*choose_file)(const KernelSpec *spec);
+    const char *file; /* of the assembly source */
     Status (*check)(const KernelSpec *spec, Diag *diag);
     void (*interface)(const KernelSpec *spec, KernelInterface *result);
     uint64_t (*cycles)(const KernelSpec *spec, unsigned start);
@@ -17,8 +16,10 @@ typedef struct FamilyInfo {
     bool (*equal)(const KernelSpec *a, const KernelSpec *b);
 } FamilyInfo;
 
-extern const FamilyInfo family_gemm, family_cast, family_reduce, family_copy, family_fill,
-    family_convert, family_pack, family_gelu, family_gelu_turn, family_add, family_reduce_gelu;
+extern const FamilyInfo family_gemm, family_gemm_f32, family_cast, family_convert;
+extern const FamilyInfo family_copy, family_fill, family_pack, family_lines;
+extern const FamilyInfo family_reduce, family_reduce_gelu, family_gelu, family_gelu_turn,
+    family_add;
 
 /* Appends a symbol to source->defines. */
 void source_define(KernelSource *source, const char *name, int64_t value);

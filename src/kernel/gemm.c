@@ -1,5 +1,5 @@
 /* GEMM on the AMP units: limits, operands, cycles and reference of gemm.S. */
-#include "kernel/families.h"
+#include "kernel/launch.h"
 
 #include "chip/chip.h"
 #include "num/amp.h"
@@ -63,13 +63,6 @@ static Status check_halves(const KernelGemm *gemm, Diag *diag) {
 
 static Status gemm_check(const KernelSpec *spec, Diag *diag) {
     const KernelGemm *gemm = &spec->gemm;
-    if (!is_f8(gemm) && gemm->precision != PRECISION_F16) {
-        char text[PRECISION_TEXT_SIZE];
-        Precision precision = {.kind = gemm->precision};
-        return diag_error(diag, ERR_KERNEL_PRECISION, DIAG_NOWHERE,
-                          "there is no GEMM kernel for %s operands",
-                          precision_print(precision, text));
-    }
     if (gemm->rows == 0 || gemm->panels == 0 || gemm->groups == 0)
         return diag_error(diag, ERR_KERNEL_SHAPE, DIAG_NOWHERE,
                           "a GEMM kernel of %" PRIu32 " rows, %" PRIu32 " panels and %" PRIu32
@@ -242,44 +235,6 @@ static uint64_t back_branches(const Geometry *s) {
     if (panels > 1 && groups > 1)
         return groups - 1 + (panels > 2 ? (panels - 3) * groups : 0);
     return panels * groups > 2 ? panels * groups - 3 : 0;
-}
-
-/* Cycles from the first cycle at which a worker may issue to the first issue of that worker, among
- * workers 0 ... longest-1, that starts last. The first cycle belongs to `slot`. */
-static unsigned last_start(unsigned slot, unsigned longest) {
-    if (slot == 0)
-        return longest - 1;
-    return slot < longest ? CHIP_WORKERS - 1 : longest - 1 + CHIP_WORKERS - slot;
-}
-
-/* `launches` launches, each `period` cycles and a multiple of 6 after the one before: sum of
- * last_start, and the slot at the last one's start. The slots repeat soon. */
-typedef struct Starts {
-    unsigned slot;
-    uint64_t sum;
-} Starts;
-
-static Starts start_launches(Starts now, unsigned longest, uint64_t period, uint64_t launches) {
-    uint64_t sum_at[CHIP_WORKERS], done_at[CHIP_WORKERS];
-    bool seen[CHIP_WORKERS] = {false};
-    for (uint64_t done = 0; done < launches; done++) {
-        if (seen[now.slot]) {
-            uint64_t length = done - done_at[now.slot], rounds = (launches - done) / length;
-            now.sum += rounds * (now.sum - sum_at[now.slot]);
-            done += rounds * length;
-            memset(seen, 0, sizeof seen);
-            if (done == launches)
-                break;
-        }
-        seen[now.slot] = true;
-        sum_at[now.slot] = now.sum;
-        done_at[now.slot] = done;
-        now.slot = (unsigned)((now.slot + period) % CHIP_WORKERS);
-        unsigned wait = last_start(now.slot, longest);
-        now.sum += wait;
-        now.slot = (now.slot + wait) % CHIP_WORKERS;
-    }
-    return now;
 }
 
 /* Cycles of loading a block: the last of a group, or another one. */

@@ -24,8 +24,12 @@ static const FamilyInfo *const families[] = {
 
 static const FamilyInfo *family_of(const KernelSpec *spec) {
     assert((size_t)spec->family < COUNT_OF(families));
+    if (spec->family == KERNEL_GEMM && spec->gemm.precision == PRECISION_F32)
+        return &family_gemm_f32;
     if (spec->family == KERNEL_GELU && spec->gelu.turn != KERNEL_TURN_NONE)
         return &family_gelu_turn;
+    if (spec->family == KERNEL_PACK && spec->pack.order <= PACK_TRANSPOSED_RIGHT)
+        return &family_lines;
     return families[spec->family];
 }
 
@@ -69,8 +73,7 @@ void source_define(KernelSource *source, const char *name, int64_t value) {
 
 void kernel_source(const KernelSpec *spec, KernelSource *result) {
     const FamilyInfo *family = family_of(spec);
-    const char *name = family->file ? family->file : family->choose_file(spec);
-    const EmbeddedFile *file = embed_find(tw_kernel_sources, name);
+    const EmbeddedFile *file = embed_find(tw_kernel_sources, family->file);
     assert(file);
     *result = (KernelSource){.file = file->name, .text = file->bytes, .size = file->size};
     family->defines(spec, result);

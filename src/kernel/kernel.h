@@ -59,9 +59,13 @@ typedef enum KernelFamily {
  *
  * Scalar (F143 only): sum of the scale exponents of left and right, -32…31.
  * Numerics: per row and panel the F16 partial widens to F32, four AMP instructions follow in phase
- * order (num/amp.h), and the result rounds once to F16, nearest even, saturating. */
+ * order (num/amp.h), and the result rounds once to F16, nearest even, saturating.
+ *
+ * F32 (km = 8): the result is F32 in ORDER_OUTPUT, 64 * rows * groups bytes: columns of a group in
+ * the order in which accumulators give them. Who wants another order permutes the columns of right.
+ * Eight AMP instructions a row and panel; nothing is rounded but their sums. */
 typedef struct KernelGemm {
-    PrecisionKind precision;       /* of left and right: PRECISION_F8F143 or PRECISION_F16 */
+    PrecisionKind precision;       /* of left and right */
     bool accumulate;               /* add to the output; else the first panel starts from zero */
     bool wide_weights;             /* right lies in interleaved memory: 32 loads a panel, not 64 */
     uint32_t rows, panels, groups; /* ≥ 1 each, rows ≤ 6143 */

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <string.h>
 
 uint64_t launch_cycles(unsigned start, unsigned prologue, const uint64_t bundles[WORKERS]) {
     uint64_t first = CHIP_SUP_TAKEN_BRANCH + prologue + CHIP_RUNALL_LATENCY, last = 0;
@@ -11,6 +12,37 @@ uint64_t launch_cycles(unsigned start, unsigned prologue, const uint64_t bundles
         last = MAX_OF(last, wait + CHIP_WORKER_BUNDLE * (bundles[worker] - 1));
     }
     return first + last + CHIP_EXIT_TO_RESUME + CHIP_SUP_TAKEN_BRANCH;
+}
+
+/* Cycles from the first cycle at which a worker may issue to the first issue of that worker, among
+ * workers 0 ... longest-1, that starts last. The first cycle belongs to `slot`. */
+static unsigned last_start(unsigned slot, unsigned longest) {
+    if (slot == 0)
+        return longest - 1;
+    return slot < longest ? CHIP_WORKERS - 1 : longest - 1 + CHIP_WORKERS - slot;
+}
+
+Starts start_launches(Starts now, unsigned longest, uint64_t period, uint64_t launches) {
+    uint64_t sum_at[CHIP_WORKERS], done_at[CHIP_WORKERS];
+    bool seen[CHIP_WORKERS] = {false};
+    for (uint64_t done = 0; done < launches; done++) {
+        if (seen[now.slot]) {
+            uint64_t length = done - done_at[now.slot], rounds = (launches - done) / length;
+            now.sum += rounds * (now.sum - sum_at[now.slot]);
+            done += rounds * length;
+            memset(seen, 0, sizeof seen);
+            if (done == launches)
+                break;
+        }
+        seen[now.slot] = true;
+        sum_at[now.slot] = now.sum;
+        done_at[now.slot] = done;
+        now.slot = (unsigned)((now.slot + period) % CHIP_WORKERS);
+        unsigned wait = last_start(now.slot, longest);
+        now.sum += wait;
+        now.slot = (now.slot + wait) % CHIP_WORKERS;
+    }
+    return now;
 }
 
 int32_t pack_halves(uint32_t low, uint32_t high) {

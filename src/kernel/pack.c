@@ -237,10 +237,6 @@ static void pack_name(const KernelSpec *spec, char text[KERNEL_NAME_SIZE]) {
              pack->groups, pack->rows, pack->columns, pack->pitch);
 }
 
-static const char *pack_file(const KernelSpec *spec) {
-    return is_lines(&spec->pack) ? "lines.S" : "transpose.S";
-}
-
 static void pack_defines(const KernelSpec *spec, KernelSource *source) {
     const KernelPack *pack = &spec->pack;
     Body body = body_of(pack);
@@ -306,13 +302,11 @@ static bool pack_equal(const KernelSpec *a, const KernelSpec *b) {
            x->columns == y->columns && x->pitch == y->pitch && x->groups == y->groups;
 }
 
-const FamilyInfo family_pack = {
-    .choose_file = pack_file,
-    .check = pack_check,
-    .interface = pack_interface,
-    .cycles = pack_cycles,
-    .name = pack_name,
-    .defines = pack_defines,
-    .reference = pack_reference,
-    .equal = pack_equal,
-};
+#define FAMILY(source)                                                                             \
+    {                                                                                              \
+        .file = source, .check = pack_check, .interface = pack_interface, .cycles = pack_cycles,   \
+        .name = pack_name, .defines = pack_defines, .reference = pack_reference,                   \
+        .equal = pack_equal,                                                                       \
+    }
+
+const FamilyInfo family_pack = FAMILY("transpose.S"), family_lines = FAMILY("lines.S");
