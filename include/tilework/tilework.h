@@ -6,4 +6,5 @@
 #include "tilework/bench.h"
 #include "tilework/compile.h"
 #include "tilework/package.h"
+#include "tilework/quantize.h"
 #include "tilework/run.h"

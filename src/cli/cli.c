@@ -10,8 +10,9 @@
 #include <string.h>
 
 static const Verb *const verbs[] = {
-    &verb_bench, &verb_compile, &verb_run, &verb_inspect, &verb_verify,  &verb_diff,
-    &verb_asm,   &verb_disasm,  &verb_isa, &verb_explain, &verb_version, &verb_help,
+    &verb_bench,  &verb_compile,  &verb_run,     &verb_inspect, &verb_verify,
+    &verb_diff,   &verb_quantize, &verb_merge,   &verb_encode,  &verb_asm,
+    &verb_disasm, &verb_isa,      &verb_explain, &verb_version, &verb_help,
 };
 
 static const Verb *find_verb(const char *name) {
@@ -44,7 +45,8 @@ static void print_verb_help(const Verb *verb, const Option *options, size_t coun
 
 static void print_help(void) {
     fputs("usage: tilework VERB [ARGUMENTS] [OPTIONS]\n\n"
-          "Compiles matrix products for the Graphcore IPU21 and runs them on a simulated chip.\n\n",
+          "Compiles matrix products for the Graphcore IPU21, runs them on a simulated chip, and\n"
+          "quantizes models for it.\n\n",
           stdout);
     for (size_t i = 0; i < COUNT_OF(verbs); i++)
         printf("  %-8s  %s\n", verbs[i]->name, verbs[i]->summary);

@@ -49,3 +49,10 @@ Status safetensors_get(const SafeTensors *file, const char *name, const SafeTens
  * ERR_FILE_WRITE, ERR_NO_MEMORY, ERR_ST_* if the input breaks a rule of the format. */
 Status safetensors_write(const char *path, const SafeTensor *tensors, size_t count,
                          const SafeTensorsText *metadata, size_t metadata_count, Diag *diag);
+
+/* The same for more data than memory holds: the data of tensors[index] is what fetch(context,
+ * index) returns, which may be overwritten by the next call; NULL when there is no memory. */
+typedef const uint8_t *SafeTensorsFetch(void *context, size_t index);
+Status safetensors_write_fetched(const char *path, const SafeTensor *tensors, size_t count,
+                                 const SafeTensorsText *metadata, size_t metadata_count,
+                                 SafeTensorsFetch *fetch, void *context, Diag *diag);

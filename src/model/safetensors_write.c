@@ -99,29 +99,44 @@ static char *make_header(const SafeTensor *tensors, const uint32_t *order, size_
     return NULL;
 }
 
-static bool write_file(FILE *out, const char *header, size_t header_size, const SafeTensor *tensors,
-                       const uint32_t *order, size_t count) {
+/* What is written: tensors in `order`, whose data is their own or fetched. */
+typedef struct Writing {
+    const SafeTensor *tensors;
+    const uint32_t *order;
+    size_t count;
+    const char *header;
+    size_t header_size;
+    SafeTensorsFetch *fetch;
+    void *context;
+    bool no_memory; /* fetch failed */
+} Writing;
+
+static bool write_file(FILE *out, Writing *writing) {
     uint8_t length[8];
     for (int i = 0; i < 8; i++)
-        length[i] = (uint8_t)((uint64_t)header_size >> (8 * i));
-    bool done =
-        fwrite(length, sizeof length, 1, out) == 1 && fwrite(header, header_size, 1, out) == 1;
-    for (size_t i = 0; i < count && done; i++) {
-        const SafeTensor *tensor = &tensors[order[i]];
-        done = tensor->bytes == 0 || fwrite(tensor->data, (size_t)tensor->bytes, 1, out) == 1;
+        length[i] = (uint8_t)((uint64_t)writing->header_size >> (8 * i));
+    bool done = fwrite(length, sizeof length, 1, out) == 1 &&
+                fwrite(writing->header, writing->header_size, 1, out) == 1;
+    for (size_t i = 0; i < writing->count && done; i++) {
+        const SafeTensor *tensor = &writing->tensors[writing->order[i]];
+        if (tensor->bytes == 0)
+            continue;
+        const uint8_t *data =
+            writing->fetch ? writing->fetch(writing->context, writing->order[i]) : tensor->data;
+        writing->no_memory = !data;
+        done = data && fwrite(data, (size_t)tensor->bytes, 1, out) == 1;
     }
     return done;
 }
 
-static Status write_ordered(const char *path, const SafeTensor *tensors, const uint32_t *order,
-                            size_t count, const char *header, size_t header_size, Diag *diag) {
+static Status write_ordered(const char *path, Writing *writing, Diag *diag) {
     char *temporary;
     Status status = file_replace_begin(path, &temporary, diag);
     if (status != STATUS_OK)
         return status;
     errno = 0;
     FILE *out = fopen(temporary, "wbe");
-    bool done = out && write_file(out, header, header_size, tensors, order, count);
+    bool done = out && write_file(out, writing);
     int number = errno;
     if (out && fclose(out) != 0 && done) {
         done = false;
@@ -131,15 +146,18 @@ static Status write_ordered(const char *path, const SafeTensor *tensors, const u
         status = file_replace_end(path, temporary, true, diag);
     } else {
         file_replace_end(path, temporary, false, NULL);
-        status = diag_error(diag, ERR_FILE_WRITE, (DiagPlace){.file = path, .tile = -1},
-                            "cannot write: %s", strerrordesc_np(number));
+        status = writing->no_memory
+                     ? write_error(diag, ERR_NO_MEMORY, path, "no memory left for a tensor")
+                     : diag_error(diag, ERR_FILE_WRITE, (DiagPlace){.file = path, .tile = -1},
+                                  "cannot write: %s", strerrordesc_np(number));
     }
     mem_free(temporary);
     return status;
 }
 
-Status safetensors_write(const char *path, const SafeTensor *tensors, size_t count,
-                         const SafeTensorsText *metadata, size_t metadata_count, Diag *diag) {
+Status safetensors_write_fetched(const char *path, const SafeTensor *tensors, size_t count,
+                                 const SafeTensorsText *metadata, size_t metadata_count,
+                                 SafeTensorsFetch *fetch, void *context, Diag *diag) {
     Status status = STATUS_OK;
     for (size_t i = 0; i < count && status == STATUS_OK; i++)
         status = check_tensor(&tensors[i], path, diag);
@@ -157,11 +175,18 @@ Status safetensors_write(const char *path, const SafeTensor *tensors, size_t cou
     qsort_r(order, count, sizeof *order, compare_places, (void *)tensors);
     size_t size;
     char *header = make_header(tensors, order, count, metadata, metadata_count, &size);
+    Writing writing = {tensors, order, count, header, size, fetch, context, false};
     if (header)
-        status = write_ordered(path, tensors, order, count, header, size, diag);
+        status = write_ordered(path, &writing, diag);
     else
         status = write_error(diag, ERR_NO_MEMORY, path, "no memory left for the header");
     free(header);
     mem_free(order);
     return status;
+}
+
+Status safetensors_write(const char *path, const SafeTensor *tensors, size_t count,
+                         const SafeTensorsText *metadata, size_t metadata_count, Diag *diag) {
+    return safetensors_write_fetched(path, tensors, count, metadata, metadata_count, NULL, NULL,
+                                     diag);
 }

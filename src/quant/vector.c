@@ -1,0 +1,234 @@
+#include "quant/vector.h"
+
+#include "num/f16.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <string.h>
+
+#define BODY static inline __attribute__((always_inline))
+
+enum { LANES = 16 };
+
+/* Cephes' expf: a power of two times a polynomial on |y| <= ln 2 / 2. */
+BODY float exp_body(float x) {
+    const float magic = 12582912.0f; /* 1.5 · 2²³: adding it rounds to a whole number */
+    x = x < -87.0f ? -87.0f : x;
+    x = x > 87.0f ? 87.0f : x;
+    float shifted = x * 1.44269504088896341f + magic;
+    float n = shifted - magic;
+    float y = x - n * 0.693359375f;
+    y -= n * -2.12194440e-4f;
+    float p = 1.9875691500e-4f;
+    p = p * y + 1.3981999507e-3f;
+    p = p * y + 8.3334519073e-3f;
+    p = p * y + 4.1665795894e-2f;
+    p = p * y + 1.6666665459e-1f;
+    p = p * y + 5.0000001201e-1f;
+    p = p * y * y + y + 1.0f;
+    return p * f32_from_bits((f32_bits(shifted) << 23) + 0x3F800000u);
+}
+
+/* 0.5 (1 + tanh u) = 1 / (1 + exp(−2u)) */
+BODY void gelu_body(float *x, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        float v = x[i];
+        float u = 1.5957691216057308f * (v + 0.044715f * v * v * v);
+        x[i] = v / (1.0f + exp_body(-u));
+    }
+}
+
+BODY void swish_body(float *x, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        x[i] = x[i] / (1.0f + exp_body(-x[i]));
+}
+
+BODY float largest_body(const float *x, size_t count) {
+    float lanes[LANES];
+    for (int l = 0; l < LANES; l++)
+        lanes[l] = x[0];
+    size_t i = 0;
+    for (; i + LANES <= count; i += LANES)
+        for (int l = 0; l < LANES; l++)
+            lanes[l] = x[i + (size_t)l] > lanes[l] ? x[i + (size_t)l] : lanes[l];
+    for (; i < count; i++)
+        lanes[0] = x[i] > lanes[0] ? x[i] : lanes[0];
+    for (int l = 1; l < LANES; l++)
+        lanes[0] = lanes[l] > lanes[0] ? lanes[l] : lanes[0];
+    return lanes[0];
+}
+
+BODY void softmax_body(float *x, size_t count) {
+    float most = largest_body(x, count), lanes[LANES] = {0}, sum = 0;
+    size_t i = 0;
+    for (; i + LANES <= count; i += LANES)
+        for (int l = 0; l < LANES; l++) {
+            float value = exp_body(x[i + (size_t)l] - most);
+            x[i + (size_t)l] = value;
+            lanes[l] += value;
+        }
+    for (; i < count; i++)
+        sum += x[i] = exp_body(x[i] - most);
+    for (int l = 0; l < LANES; l++)
+        sum += lanes[l];
+    float factor = 1.0f / sum;
+    for (i = 0; i < count; i++)
+        x[i] *= factor;
+}
+
+/* Normal numbers are rounded to three bits of significand in their code, smaller ones to multiples
+ * of 2^-10 by adding a number whose last place that is. */
+BODY void project_body(float *out, const float *in, size_t count, int scale) {
+    float down = f32_from_bits((uint32_t)(127 - scale) << 23);
+    float up = f32_from_bits((uint32_t)(127 + scale) << 23);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t bits = f32_bits(in[i]), sign = bits & 0x80000000u;
+        float x = f32_from_bits(bits & 0x7FFFFFFFu) * down;
+        x = x < 256.0f ? x : 256.0f;
+        uint32_t code = f32_bits(x);
+        float normal = f32_from_bits((code + 0x7FFFFu + (code >> 20 & 1u)) & 0xFFF00000u);
+        float small = (x + 12288.0f) - 12288.0f;
+        float y = x < 0x1p-7f ? small : normal;
+        y = y < 240.0f ? y : 240.0f;
+        out[i] = f32_from_bits(f32_bits(y * up) | sign);
+    }
+}
+
+BODY void subtract_body(float *y, const float *x, float a, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        y[i] -= a * x[i];
+}
+
+BODY void multiply_add_body(float *y, const float *x, float a, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        y[i] += a * x[i];
+}
+
+BODY double sum_body(const float *x, size_t count, double mean, bool squared) {
+    double lanes[LANES] = {0}, sum = 0;
+    size_t i = 0;
+    for (; i + LANES <= count; i += LANES)
+        for (int l = 0; l < LANES; l++) {
+            double value = (double)x[i + (size_t)l] - mean;
+            lanes[l] += squared ? value * value : value;
+        }
+    for (; i < count; i++) {
+        double value = (double)x[i] - mean;
+        sum += squared ? value * value : value;
+    }
+    for (int l = 0; l < LANES; l++)
+        sum += lanes[l];
+    return sum;
+}
+
+BODY void norm_body(float *out, const float *in, const float *weight, const float *bias,
+                    size_t count, double epsilon) {
+    double mean = sum_body(in, count, 0, false) / (double)count;
+    double variance = sum_body(in, count, mean, true) / (double)count;
+    float centre = (float)mean, factor = (float)(1 / sqrt(variance + epsilon));
+    for (size_t i = 0; i < count; i++)
+        out[i] = (in[i] - centre) * factor * weight[i] + bias[i];
+}
+
+typedef float Wide __attribute__((vector_size(64)));
+enum { WIDES = VECTOR_ROWS / 16 };
+
+/* The corrections of a column are taken when its turn comes, in the order in which the loop would
+ * have spread them: the same values, and the sums stay in registers. */
+BODY void column_loop_body(float *out, const float *w, float *error, const float *ut, size_t width,
+                           const int *scales) {
+    const float least = 1.1920929e-7f;
+    for (size_t j = 0; j < width; j++) {
+        const float *u = ut + j * width;
+        Wide v[WIDES];
+        memcpy(v, w + j * VECTOR_ROWS, sizeof v);
+        for (size_t i = 0; i < j; i++) {
+            Wide e[WIDES];
+            memcpy(e, error + i * VECTOR_ROWS, sizeof e);
+            for (int l = 0; l < WIDES; l++)
+                v[l] -= e[l] * u[i];
+        }
+        float value[VECTOR_ROWS], *q = out + j * VECTOR_ROWS;
+        memcpy(value, v, sizeof value);
+        project_body(q, value, VECTOR_ROWS, scales[j]);
+        float divisor = u[j] > least ? u[j] : least;
+        for (size_t r = 0; r < VECTOR_ROWS; r++)
+            error[j * VECTOR_ROWS + r] = (value[r] - q[r]) / divisor;
+    }
+}
+
+BODY double quadratic_body(const float *e, const float *h, size_t width) {
+    double sum = 0;
+    for (size_t j = 0; j < width; j++) {
+        Wide t[WIDES] = {0};
+        for (size_t k = 0; k < j; k++) {
+            Wide x[WIDES];
+            memcpy(x, e + k * VECTOR_ROWS, sizeof x);
+            for (int l = 0; l < WIDES; l++)
+                t[l] += x[l] * h[j * width + k];
+        }
+        Wide own[WIDES], lanes = {0};
+        memcpy(own, e + j * VECTOR_ROWS, sizeof own);
+        for (int l = 0; l < WIDES; l++)
+            lanes += own[l] * (2.0f * t[l] + own[l] * h[j * width + j]);
+        float values[16];
+        memcpy(values, &lanes, sizeof values);
+        for (int l = 0; l < 16; l++)
+            sum += (double)values[l];
+    }
+    return sum;
+}
+
+#define LEVEL(level, attribute)                                                                    \
+    attribute static void gelu_##level(float *x, size_t count) {                                   \
+        gelu_body(x, count);                                                                       \
+    }                                                                                              \
+    attribute static void swish_##level(float *x, size_t count) {                                  \
+        swish_body(x, count);                                                                      \
+    }                                                                                              \
+    attribute static void softmax_##level(float *x, size_t count) {                                \
+        softmax_body(x, count);                                                                    \
+    }                                                                                              \
+    attribute static void project_##level(float *out, const float *in, size_t count, int scale) {  \
+        project_body(out, in, count, scale);                                                       \
+    }                                                                                              \
+    attribute static void subtract_##level(float *y, const float *x, float a, size_t count) {      \
+        subtract_body(y, x, a, count);                                                             \
+    }                                                                                              \
+    attribute static void add_##level(float *y, const float *x, float a, size_t count) {           \
+        multiply_add_body(y, x, a, count);                                                         \
+    }                                                                                              \
+    attribute static void norm_##level(float *out, const float *in, const float *weight,           \
+                                       const float *bias, size_t count, double epsilon) {          \
+        norm_body(out, in, weight, bias, count, epsilon);                                          \
+    }                                                                                              \
+    attribute static void loop_##level(float *out, const float *w, float *error, const float *ut,  \
+                                       size_t width, const int *scales) {                          \
+        column_loop_body(out, w, error, ut, width, scales);                                        \
+    }                                                                                              \
+    attribute static double quadratic_##level(const float *e, const float *h, size_t width) {      \
+        return quadratic_body(e, h, width);                                                        \
+    }                                                                                              \
+    static const Vector table_##level = {gelu_##level,    swish_##level,    softmax_##level,       \
+                                         project_##level, subtract_##level, add_##level,           \
+                                         norm_##level,    loop_##level,     quadratic_##level};
+
+LEVEL(portable, )
+LEVEL(avx2, __attribute__((target("avx2"))))
+LEVEL(avx512, __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl"))))
+
+const Vector *vector_table(CpuLevel level) {
+    return level == CPU_AVX512 ? &table_avx512 : level == CPU_AVX2 ? &table_avx2 : &table_portable;
+}
+
+static const Vector *chosen;
+
+static void choose(void) {
+    chosen = vector_table(cpu_level());
+}
+
+const Vector *vector_get(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, choose);
+    return chosen;
+}

@@ -1,0 +1,35 @@
+/* Inner loops of the host network and of quantization, for the processor's level. Values may differ
+ * between levels in the last bits, never with the number of threads. */
+#pragma once
+
+#include "base/cpu.h"
+
+#include <stddef.h>
+
+/* exp for |x| < 87, else its value there; relative error below 2e-7. */
+typedef struct Vector {
+    void (*gelu)(float *x, size_t count); /* tanh form */
+    void (*swish)(float *x, size_t count);
+    void (*softmax)(float *x, size_t count); /* of scale · x; count > 0 */
+    /* out = decode(encode(in)) of F143 with the host's rule, for finite values; scale -32…31. The
+     * sign of zero is kept. out may be in. */
+    void (*project)(float *out, const float *in, size_t count, int scale);
+    /* y -= a · x, y += x, y += a · b · c by element */
+    void (*subtract)(float *y, const float *x, float a, size_t count);
+    void (*multiply_add)(float *y, const float *x, float a, size_t count);
+    /* (x − mean) / √(variance + epsilon) · weight + bias */
+    void (*norm)(float *out, const float *in, const float *weight, const float *bias, size_t count,
+                 double epsilon);
+    /* The GPTQ loop on VECTOR_ROWS rows: w and out are width × VECTOR_ROWS (a column is
+     * contiguous), ut the transposed upper factor, scales by column; error is scratch of the same
+     * size as w. */
+    void (*column_loop)(float *out, const float *w, float *error, const float *ut, size_t width,
+                        const int *scales);
+    /* Σ over rows of eᵀ H e for e of the same layout and a symmetric H. */
+    double (*quadratic)(const float *e, const float *h, size_t width);
+} Vector;
+
+enum { VECTOR_ROWS = 64 };
+
+const Vector *vector_table(CpuLevel level);
+const Vector *vector_get(void); /* of cpu_level(), which is asked once */
