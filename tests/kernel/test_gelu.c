@@ -107,11 +107,180 @@ static void after_sums(void **state) {
             }
 }
 
+/* Every half, through the kernel. */
+static void all_halves(void **state) {
+    (void)state;
+    Random random = random_seed(4);
+    for (int kind = F16_OUTPUT; kind <= F8_HALF; kind++) {
+        KernelSpec spec = gelu((Kind)kind, false, (UINT16_MAX + 1) / 16, 1);
+        Rig rig;
+        RigCall call;
+        rig_start(&rig, &spec, &random, &call);
+        for (uint32_t i = 0; i <= UINT16_MAX; i++) {
+            F16 half = (F16)i;
+            memcpy(rig_at(&rig, call.address[SOURCE] + 2 * i), &half, sizeof half);
+        }
+        call.scalar[0] = -4;
+        rig_check_values(&rig, &spec, &call);
+        rig_free(&rig);
+    }
+}
+
+static KernelSpec random_spec(Random *random) {
+    uint32_t rows = 1 + (uint32_t)random_below(random, random_below(random, 3) ? 30 : 200);
+    uint32_t panels = 1 + (uint32_t)random_below(random, 6);
+    uint64_t bits = random_next(random);
+    switch (random_below(random, 3)) {
+    case 0: return gelu((Kind)(bits % KINDS), bits & 8, rows, panels);
+    case 1:
+        return turned(bits & 1 ? KERNEL_TURN_LEFT : KERNEL_TURN_RIGHT, bits & 2,
+                      16 * ((rows + 15) / 16), panels);
+    default:
+        return reduced(2 + (uint32_t)random_below(random, 12), bits & 1, bits & 2, bits & 4, rows,
+                       panels);
+    }
+}
+
+static void random_shapes(void **state) {
+    (void)state;
+    uint64_t seed = (uint64_t)time(NULL);
+    print_message("seed %" PRIu64 "\n", seed);
+    Random random = random_seed(seed);
+    for (int i = 0; i < (getenv("TW_TEST_ALL") ? 2000 : 50); i++) {
+        KernelSpec spec = random_spec(&random);
+        check(&spec, &random);
+    }
+}
+
+/* The largest counts and steps. */
+static void large(void **state) {
+    (void)state;
+    Random random = random_seed(5);
+    const KernelSpec specs[] = {gelu(F16_OUTPUT, true, 2, 3000),
+                                gelu(F8_FULL, true, 1, 4001),
+                                gelu(F8_HALF, false, 6000, 1),
+                                turned(KERNEL_TURN_LEFT, true, 16, 300),
+                                turned(KERNEL_TURN_RIGHT, false, 6000, 1),
+                                reduced(127, true, true, true, 3, 30),
+                                reduced(3, false, true, false, 1, 2500)};
+    for (size_t i = 0; i < COUNT_OF(specs); i++)
+        check(&specs[i], &random);
+}
+
+static void limits(void **state) {
+    (void)state;
+    Diag diag;
+    diag_init(&diag);
+    KernelSpec lines = gelu(F16_OUTPUT, true, 6, 1),
+               columns = turned(KERNEL_TURN_LEFT, true, 16, 1);
+    KernelSpec whole = columns, halves = columns;
+    lines.gelu.bias = KERNEL_BIAS_ROWS;
+    columns.gelu.bias = KERNEL_BIAS_COLUMNS;
+    whole.gelu.half = false;
+    halves.gelu.output = PRECISION_F16;
+    const KernelSpec wrong[] = {gelu(F16_OUTPUT, false, 0, 1),
+                                gelu(F8_HALF, false, 1, 0),
+                                gelu(F16_OUTPUT, false, 13313, 1),
+                                gelu(F16_OUTPUT, true, 2, 6657),
+                                gelu(F8_FULL, false, 1u << 31, 1u << 31),
+                                gelu(F8_FULL, false, 1, 1u << 28),
+                                lines,
+                                columns,
+                                whole,
+                                halves,
+                                turned(KERNEL_TURN_LEFT, false, 8, 1),
+                                turned(KERNEL_TURN_RIGHT, true, 24, 2),
+                                reduced(1, true, false, false, 4, 1),
+                                reduced(128, true, false, false, 4, 1),
+                                reduced(3, true, false, true, 6657, 1)};
+    for (size_t i = 0; i < COUNT_OF(wrong); i++)
+        assert_int_equal(kernel_check(&wrong[i], &diag), ERR_KERNEL_SHAPE);
+    KernelSpec single = gelu(F16_OUTPUT, false, 4, 1);
+    single.gelu.output = PRECISION_F32;
+    assert_int_equal(kernel_check(&single, &diag), ERR_KERNEL_PRECISION);
+    const KernelSpec right[] = {gelu(F16_OUTPUT, false, 13312, 1), gelu(F8_HALF, true, 1, 13312),
+                                turned(KERNEL_TURN_LEFT, true, 16, 832),
+                                reduced(3, false, true, true, 1, 6656)};
+    for (size_t i = 0; i < COUNT_OF(right); i++)
+        assert_int_equal(kernel_check(&right[i], &diag), STATUS_OK);
+    diag_free(&diag);
+}
+
+static void specs_compare(void **state) {
+    (void)state;
+    const KernelSpec specs[] = {gelu(F16_OUTPUT, false, 4, 3),
+                                gelu(F16_OUTPUT, true, 4, 3),
+                                gelu(F8_HALF, false, 4, 3),
+                                gelu(F8_FULL, false, 4, 3),
+                                gelu(F8_FULL, false, 5, 3),
+                                gelu(F8_FULL, false, 4, 2),
+                                turned(KERNEL_TURN_LEFT, false, 16, 3),
+                                turned(KERNEL_TURN_RIGHT, false, 16, 3),
+                                turned(KERNEL_TURN_RIGHT, true, 16, 3),
+                                reduced(3, false, false, false, 4, 3),
+                                reduced(4, false, false, false, 4, 3),
+                                reduced(3, true, false, false, 4, 3),
+                                reduced(3, false, true, false, 4, 3),
+                                reduced(3, false, false, true, 4, 3)};
+    for (size_t i = 0; i < COUNT_OF(specs); i++)
+        for (size_t j = 0; j < COUNT_OF(specs); j++) {
+            char a[KERNEL_NAME_SIZE], b[KERNEL_NAME_SIZE];
+            kernel_name(&specs[i], a);
+            kernel_name(&specs[j], b);
+            assert_int_equal(kernel_spec_equal(&specs[i], &specs[j]), i == j);
+            assert_int_equal(strcmp(a, b) == 0, i == j);
+        }
+}
+
+/* ipu-stack, GELU with clamp of 2026-09-11, bias and GELU of 2026-09-13, FP8 output, and reduction
+ * with epilogue. */
+static void published(void **state) {
+    (void)state;
+    Random random = random_seed(6);
+    static const struct {
+        KernelSpec spec;
+        uint32_t published, most;
+        const char *shape;
+    } cases[] = {
+#define GELU(...) {.family = KERNEL_GELU, .gelu = {__VA_ARGS__}}
+        {GELU(.output = PRECISION_F16, .rows = 138, .panels = 1), 10956, 4900, "GELU 2,208"},
+        {GELU(.output = PRECISION_F16, .rows = 1, .panels = 1), 792, 400, "GELU 16"},
+        {GELU(.bias = KERNEL_BIAS_COLUMNS, .output = PRECISION_F16, .rows = 138, .panels = 1), 8730,
+         6000, "bias and GELU 2,208, one panel"},
+        {GELU(.output = PRECISION_F8F143, .half = true, .rows = 72, .panels = 1), 6498, 2500,
+         "GELU to F143 1,152"},
+        {GELU(.turn = KERNEL_TURN_LEFT, .output = PRECISION_F8F143, .half = true, .rows = 144,
+              .panels = 1),
+         0, 7372, "GELU to F143, transposed, 2,304"},
+        {GELU(.bias = KERNEL_BIAS_ROWS, .turn = KERNEL_TURN_LEFT, .output = PRECISION_F8F143,
+              .half = true, .rows = 144, .panels = 1),
+         0, 7372, "the same with bias"},
+        {{.family = KERNEL_REDUCE_GELU,
+          .reduce_gelu = {.parts = 6,
+                          .wide = true,
+                          .bias = KERNEL_BIAS_COLUMNS,
+                          .output = PRECISION_F16,
+                          .rows = 82,
+                          .panels = 2}},
+         17892,
+         9000,
+         "reduce 82x32 x 6, bias, GELU"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
+        rig_compare(&cases[i].spec, &random, cases[i].shape, cases[i].published, cases[i].most);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_specialisation),
         cmocka_unit_test(transposed),
         cmocka_unit_test(after_sums),
+        cmocka_unit_test(all_halves),
+        cmocka_unit_test(random_shapes),
+        cmocka_unit_test(large),
+        cmocka_unit_test(limits),
+        cmocka_unit_test(specs_compare),
+        cmocka_unit_test(published),
     };
     return cmocka_run_group_tests_name("kernel.gelu", tests, NULL, NULL);
 }
