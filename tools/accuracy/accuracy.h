@@ -1,5 +1,5 @@
 /* docs/accuracy.md: published kernel timings beside bundle streams of the same structure on the
- * simulator. `accuracy FILE` writes the page, `accuracy --check FILE` compares.
+ * simulator.
  *
  * A stream has the loops, work split and launches of a published kernel, and nothing else of it:
  * its bundles do nothing, since only their number and order decide the cycles. Where no instruction
@@ -72,6 +72,3 @@ typedef struct AmpComparison {
 } AmpComparison;
 
 AmpComparison amp_compare(bool f8, unsigned inner);
-
-/* Writes the page. */
-void document_write(FILE *out);

@@ -1,5 +1,6 @@
 /* The page. */
 #include "accuracy.h"
+#include "page.h"
 
 #include "base/mem.h"
 #include "chip/chip.h"
