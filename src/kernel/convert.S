@@ -319,9 +319,11 @@
     MAIN exitz $mzero
 
     .if ENCODE
+    .pushsection .rodata
     .align 8
 .Lmasks:
     .long 0x7FFF, 0x7FFF, 0x8000, 0x8000
+    .popsection
     .endif
 
     .supervisor

@@ -739,6 +739,7 @@
     .endif
 
     .if HALF_LEFT
+    .pushsection .rodata
     .align 4
 .Lrecord:
     .if FEW
@@ -750,6 +751,7 @@
     .else
     RECORD QUOTIENT, QUOTIENT>1, QUOTIENT>2
     .endif
+    .popsection
     .endif
 
 // ---- supervisor
