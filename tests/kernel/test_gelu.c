@@ -263,7 +263,7 @@ static void published(void **state) {
                           .rows = 82,
                           .panels = 2}},
          17892,
-         9000,
+         9900,
          "reduce 82x32 x 6, bias, GELU"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++)
