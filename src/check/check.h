@@ -11,8 +11,8 @@
  * the last one rounds to F16. Overflow saturates (FP_ICTL.NANOO = 0).
  *
  * A sum (GRAPH_ADD) is exact and rounds once to F16; GELU goes the way of the kernels, one binary16
- * step after the other (num/gelu.h). A GELU that is only cast is one operation with its casts, for
- * which its result is not rounded again: they encode gelu_twice_f16 with half the scale.
+ * step after the other (num/gelu.h). Where the plan has its kernel make the cast as well
+ * (plan_casts_twice), gelu_twice_f16 is encoded with half the scale.
  *
  * A cast divides by the scale and rounds once, to nearest even; what is beyond the largest code
  * becomes that code, infinities and NaNs the NaN.

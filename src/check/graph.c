@@ -158,19 +158,15 @@ static Status evaluate_gemm(const Evaluation *evaluation, uint32_t op, uint8_t *
     return status;
 }
 
-/* Is a value the result of a GELU that is only cast? Then the cast is part of the GELU: it encodes
- * twice the value with half the scale. */
-static bool is_gelu_cast(const Graph *graph, uint32_t v) {
-    bool is_gelu = false;
-    for (uint32_t i = 0; i < graph->ops.count; i++) {
-        const GraphOp *op = &graph->ops.items[i];
-        if (op->kind == GRAPH_GELU && op->result == v)
-            is_gelu = true;
-        for (uint32_t k = 0; k < op->operand_count; k++)
-            if (op->operands[k] == v && op->kind != GRAPH_CAST)
-                return false;
-    }
-    return is_gelu;
+/* Does the plan cast the GELU `v` by its own kernel, which encodes twice the value with half the
+ * scale? */
+static bool is_cast_twice(const Evaluation *evaluation, uint32_t v) {
+    const Graph *graph = evaluation->graph;
+    for (uint32_t i = 0; i < graph->ops.count; i++)
+        if (graph->ops.items[i].kind == GRAPH_CAST && graph->ops.items[i].operands[0] == v &&
+            plan_casts_twice(graph, evaluation->plan, i))
+            return true;
+    return false;
 }
 
 /* F16 to F143; the reference's numbers are rounded to codes and decoded again. */
@@ -180,7 +176,7 @@ static void cast(const Evaluation *evaluation, const GraphOp *op, const void *nu
     int scale = precision.scale_exponent;
     if (evaluation->reference)
         pointwise_cast_f64(numbers, count, precision, evaluation->pool, out);
-    else if (is_gelu_cast(evaluation->graph, op->operands[0]))
+    else if (is_cast_twice(evaluation, op->operands[0]))
         f8_encode_f16(out, numbers, count, F8_F143, scale + 1, F8_DEVICE_SATURATE);
     else
         f8_encode_f16(out, numbers, count, F8_F143, scale, F8_DEVICE_SATURATE);
@@ -191,7 +187,7 @@ static void gelu(const Evaluation *evaluation, const GraphOp *op, const void *nu
     if (evaluation->reference)
         pointwise_gelu_f64(numbers, count, evaluation->pool, out);
     else
-        pointwise_gelu_f16(numbers, count, is_gelu_cast(evaluation->graph, op->result),
+        pointwise_gelu_f16(numbers, count, is_cast_twice(evaluation, op->result),
                            evaluation->pool, out);
 }
 
