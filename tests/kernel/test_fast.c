@@ -77,6 +77,45 @@ static KernelSpec random_pack(Random *random) {
                                  .groups = 1}};
 }
 
+static KernelSpec random_gelu(Random *random) {
+    uint64_t bits = random_next(random);
+    KernelGelu gelu = {.bias = bits & 1 ? KERNEL_BIAS_COLUMNS : KERNEL_BIAS_NONE,
+                       .output = bits & 2 ? PRECISION_F16 : PRECISION_F8F143,
+                       .half = bits & 4,
+                       .rows = 1 + (uint32_t)random_below(random, 60),
+                       .panels = 1 + (uint32_t)random_below(random, 4)};
+    if (random_below(random, 3) == 0)
+        gelu = (KernelGelu){.bias = bits & 1 ? KERNEL_BIAS_ROWS : KERNEL_BIAS_NONE,
+                            .turn = bits & 2 ? KERNEL_TURN_LEFT : KERNEL_TURN_RIGHT,
+                            .output = PRECISION_F8F143,
+                            .half = true,
+                            .rows = 16 * (1 + gelu.rows / 16),
+                            .panels = gelu.panels};
+    return (KernelSpec){.family = KERNEL_GELU, .gelu = gelu};
+}
+
+static KernelSpec random_reduce_gelu(Random *random) {
+    uint64_t bits = random_next(random);
+    return (KernelSpec){.family = KERNEL_REDUCE_GELU,
+                        .reduce_gelu = {.parts = 2 + (uint32_t)random_below(random, 8),
+                                        .wide = bits & 4,
+                                        .bias = bits & 1 ? KERNEL_BIAS_COLUMNS : KERNEL_BIAS_NONE,
+                                        .output = bits & 2 ? PRECISION_F16 : PRECISION_F8F143,
+                                        .rows = 1 + (uint32_t)random_below(random, 40),
+                                        .panels = 1 + (uint32_t)random_below(random, 3)}};
+}
+
+static KernelSpec random_add(Random *random) {
+    KernelAddForm form = (KernelAddForm)random_below(random, 4);
+    bool panels = form == KERNEL_ADD_COLUMNS || form == KERNEL_ADD_ROWS;
+    return (KernelSpec){
+        .family = KERNEL_ADD,
+        .add = {.form = form,
+                .apart = panels ? KERNEL_ADD_ANYHOW : (KernelAddApart)random_below(random, 3),
+                .rows = 1 + (uint32_t)random_below(random, 40),
+                .columns = 16 * (1 + (uint32_t)random_below(random, 8))}};
+}
+
 typedef struct Outcome {
     Status status;
     MachineTrap trap;
@@ -196,6 +235,16 @@ static void fills(void **state) {
     check(random_fill, 5, cases() / 2);
 }
 
+static void gelus(void **state) {
+    (void)state;
+    check(random_gelu, 8, cases());
+    check(random_reduce_gelu, 9, cases() / 2);
+}
+static void sums(void **state) {
+    (void)state;
+    check(random_add, 10, cases());
+}
+
 static void conversions(void **state) {
     (void)state;
     check(random_convert, 6, cases());
@@ -207,9 +256,10 @@ static void packings(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(gemms),      cmocka_unit_test(casts),
-                                       cmocka_unit_test(reductions), cmocka_unit_test(copies),
-                                       cmocka_unit_test(fills),      cmocka_unit_test(conversions),
-                                       cmocka_unit_test(packings)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gemms),    cmocka_unit_test(casts), cmocka_unit_test(reductions),
+        cmocka_unit_test(copies),   cmocka_unit_test(fills), cmocka_unit_test(conversions),
+        cmocka_unit_test(packings), cmocka_unit_test(gelus), cmocka_unit_test(sums),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
