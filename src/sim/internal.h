@@ -216,6 +216,7 @@ struct Tile {
     MachineTrap trap;          /* code STATUS_OK: none */
     bool stop;                 /* trapped: leave the loops */
     struct Lockstep *lockstep; /* while lockstep_run executes */
+    struct Shadow *shadow;     /* shadow.h; NULL without checks */
 };
 
 /* An exchange phase that broke no rule. */
@@ -244,6 +245,8 @@ struct Machine {
     const char *const *phase_names;
     uint32_t phase_name_count;
     VEC(PlayedPhase) played;
+    MachineLocate locate; /* may be NULL */
+    void *locate_context;
     MachineTrap trap;
     FabricTrap fabric_trap; /* code STATUS_OK: the trap is none of the fabric's */
 };

@@ -1,14 +1,17 @@
 /* The whole chip: tiles run one after the other, each to its next barrier of all tiles, then the
  * barrier is resolved. */
-#include "sim/internal.h"
+#include "sim/shadow.h"
 
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 static void set_defaults(MachineOptions *options) {
     if (options->cycle_budget == 0)
         options->cycle_budget = MACHINE_CYCLE_BUDGET;
-    if (options->issued)
+    if (getenv("TILEWORK_CHECK"))
+        options->checks = MACHINE_CHECK_ALL;
+    if (options->issued || options->checks)
         options->plain = true;
     MachineTiming *timing = &options->timing;
     if (timing->runall_latency == 0)
@@ -41,6 +44,10 @@ Machine *machine_create(uint32_t tiles, Pool *pool, const MachineOptions *option
     for (uint32_t i = 0; i < tiles; i++) {
         machine->tiles[i].index = i;
         memory_init_tile(machine, &machine->tiles[i]);
+        if (machine->options.checks && !(machine->tiles[i].shadow = shadow_create())) {
+            machine_free(machine);
+            return NULL;
+        }
     }
     return machine;
 }
@@ -50,6 +57,7 @@ void machine_free(Machine *machine) {
         return;
     for (uint32_t i = 0; i < machine->tile_count; i++) {
         memory_free_tile(&machine->tiles[i]);
+        shadow_free(machine->tiles[i].shadow);
         mem_free(machine->tiles[i].prepared_block);
         vec_free(&machine->tiles[i].timeline);
     }
@@ -86,10 +94,17 @@ static Status no_memory(uint32_t tile, Diag *diag) {
     return diag_error(diag, ERR_NO_MEMORY, place, "no memory left on the host for tile memory");
 }
 
+/* The host wrote a range. */
+static bool note_host(Machine *machine, uint32_t tile, uint32_t address, size_t size) {
+    Tile *t = &machine->tiles[tile];
+    return !t->shadow || shadow_written(t, address, size, writer_of(MACHINE_HOST, 0));
+}
+
 Status machine_load(Machine *machine, uint32_t tile, uint32_t address, const void *bytes,
                     size_t size, Diag *diag) {
     Status status = check_range(machine, tile, address, size, diag);
-    if (status == STATUS_OK && !memory_load(&machine->tiles[tile], address, bytes, size))
+    if (status == STATUS_OK && !(memory_load(&machine->tiles[tile], address, bytes, size) &&
+                                 note_host(machine, tile, address, size)))
         status = no_memory(tile, diag);
     return status;
 }
@@ -105,7 +120,8 @@ Status machine_read(const Machine *machine, uint32_t tile, uint32_t address, voi
 Status machine_write(Machine *machine, uint32_t tile, uint32_t address, const void *bytes,
                      size_t size, Diag *diag) {
     Status status = check_range(machine, tile, address, size, diag);
-    if (status == STATUS_OK && !memory_copy_in(&machine->tiles[tile], address, bytes, size))
+    if (status == STATUS_OK && !(memory_copy_in(&machine->tiles[tile], address, bytes, size) &&
+                                 note_host(machine, tile, address, size)))
         status = no_memory(tile, diag);
     return status;
 }
@@ -203,6 +219,20 @@ void machine_start(Machine *machine, uint32_t entry) {
 void machine_start_tile(Machine *machine, uint32_t tile, uint32_t entry) {
     assert(machine->started && tile < machine->tile_count);
     tile_start(&machine->tiles[tile], entry);
+}
+
+void machine_declare(Machine *machine, uint32_t tile, const MachineOperand *operands,
+                     uint32_t count) {
+    assert(tile < machine->tile_count);
+    if (!machine->tiles[tile].shadow)
+        return;
+    machine->tiles[tile].shadow->operands = operands;
+    machine->tiles[tile].shadow->operand_count = count;
+}
+
+void machine_locate(Machine *machine, MachineLocate locate, void *context) {
+    machine->locate = locate;
+    machine->locate_context = context;
 }
 
 static void run_body(void *context, size_t index, unsigned worker) {

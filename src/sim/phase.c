@@ -2,7 +2,7 @@
  *
  * Nothing in a phase but the bytes that move depends on memory. A phase whose rows do the same as
  * those of one that was played and broke no rule is therefore only copied. */
-#include "sim/internal.h"
+#include "sim/shadow.h"
 
 #include <stdio.h>
 #define XXH_STATIC_LINKING_ONLY /* for the size of the state */
@@ -56,6 +56,9 @@ static Status keep_trap(Machine *machine) {
         .source = trap->source,
         .message = trap->message,
         .element = trap->element,
+        .writer = MACHINE_NONE,
+        .writer_pc = MACHINE_NONE,
+        .read_pc = MACHINE_NONE,
     };
     memcpy(machine->trap.text, trap->text, sizeof machine->trap.text);
     return trap->code;
@@ -127,12 +130,28 @@ static bool carry_out(Machine *machine, const FabricCopies *copies) {
     return true;
 }
 
+/* The same copies for the checks. */
+static bool carry_out_shadow(Machine *machine, const FabricCopies *copies) {
+    for (size_t i = 0; i < copies->count && machine->options.checks; i++) {
+        const FabricCopy *copy = &copies->items[i];
+        if (!shadow_moved(&machine->tiles[copy->dest], copy->to, &machine->tiles[copy->source],
+                          copy->from, copy->bytes))
+            return false;
+    }
+    return true;
+}
+
 /* Plays the phase, and remembers what it moved. */
 static Status play(Machine *machine, XXH128_hash_t key) {
     char text[32];
     FabricPhase phase = fabric_phase(machine, text);
     PlayedPhase played = {.key = {key.low64, key.high64}};
     Status status = fabric_record(&phase, &played.copies, &machine->fabric_trap);
+    if (status == STATUS_OK && !carry_out_shadow(machine, &played.copies)) {
+        machine->fabric_trap.code = status = ERR_NO_MEMORY;
+        snprintf(machine->fabric_trap.text, sizeof machine->fabric_trap.text,
+                 "no memory left on the host for checks");
+    }
     if (status != STATUS_OK || machine->played.count == PLAYED_PHASES ||
         !vec_push(&machine->played, played))
         vec_free(&played.copies);
@@ -202,7 +221,8 @@ Status phase_run(Machine *machine) {
     const PlayedPhase *played = machine->options.play_exchange ? NULL : find_played(machine, key);
     if (!played && play(machine, key) != STATUS_OK)
         return keep_trap(machine);
-    if (played && !carry_out(machine, &played->copies))
+    if (played &&
+        !(carry_out(machine, &played->copies) && carry_out_shadow(machine, &played->copies)))
         return no_memory(machine);
     memory_sweep(machine);
     go_on(machine);

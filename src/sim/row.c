@@ -5,7 +5,7 @@
  * A row begins where the tile's call leads to, if that is code of a row, or with the first timed
  * instruction after the barrier. Inside, only timed instructions, setzi, base registers and the
  * return may stand (ipu-stack, EXCHANGE_INSTRUCTION_REFERENCE). */
-#include "sim/internal.h"
+#include "sim/shadow.h"
 
 #include <assert.h>
 
@@ -101,6 +101,8 @@ static bool timed(const Execution *e, const IsaInstr *instr) {
 static void set_zero_extended(const Execution *e, const IsaInstr *instr) {
     if (instr->operand[0] < 12)
         e->context->m[instr->operand[0]] = (uint32_t)instr->operand[1];
+    if (e->context->tile->shadow)
+        shadow_define_main(e->context, (unsigned)instr->operand[0]);
     e->row->event++;
     e->row->sending = false;
 }

@@ -62,7 +62,27 @@ typedef struct MachineOptions {
      * different tiles. Implies `plain`. NULL: not called. */
     void (*issued)(void *issued_context, const MachineIssue *issue);
     void *issued_context;
+    /* Which checks to hold the program against, of MachineCheck; 0: only what the chip refuses.
+     * Packets are issued as with `plain`. Values, cycles and counters are the same. */
+    unsigned checks;
 } MachineOptions;
+
+/* What a program may do on the chip and should not. Values are followed through registers,
+ * accumulators and weights, and a wrong one traps where it reaches memory, a branch, an address or
+ * a control register: what is only loaded, or drained and dropped, does no harm. */
+typedef enum MachineCheck {
+    /* Memory and registers that were never written: ERR_SIM_UNWRITTEN. */
+    MACHINE_CHECK_UNWRITTEN = 1,
+    /* Two workers of one launch store different values to a word, or one uses what the other
+     * stores: ERR_SIM_RACE. The supervisor and a worker, or the weights: ERR_SIM_RACE_SUPERVISOR.
+     */
+    MACHINE_CHECK_RACES = 2,
+    /* Accesses outside the operands given to machine_declare: ERR_SIM_OUTSIDE. */
+    MACHINE_CHECK_OPERANDS = 4,
+    /* NaNs among the operands of matrix instructions: ERR_SIM_NAN. */
+    MACHINE_CHECK_NAN = 8,
+    MACHINE_CHECK_ALL = 15,
+} MachineCheck;
 
 #define MACHINE_CYCLE_BUDGET 4000000000u
 
@@ -94,6 +114,24 @@ void machine_start_tile(Machine *machine, uint32_t tile, uint32_t entry);
 /* Names for messages: phase i after each host barrier is names[i]. Borrowed. */
 void machine_name_phases(Machine *machine, const char *const *names, uint32_t count);
 
+/* What a tile's program may access from now on, while MACHINE_CHECK_OPERANDS is on: loads in
+ * `size` + `tail` bytes from `address` on, stores in `size` bytes where `stored`. A value loaded
+ * from a tail must not be used. Borrowed until the next call; none: all of memory. */
+typedef struct MachineOperand {
+    const char *name; /* for messages */
+    uint32_t address, size, tail;
+    bool stored;
+} MachineOperand;
+
+void machine_declare(Machine *machine, uint32_t tile, const MachineOperand *operands,
+                     uint32_t count);
+
+/* Writes the source place of an instruction ("gemm.S:41") for messages; false if it is unknown. */
+#define MACHINE_PLACE_SIZE 128
+typedef bool (*MachineLocate)(void *context, uint32_t tile, uint32_t pc,
+                              char text[MACHINE_PLACE_SIZE]);
+void machine_locate(Machine *machine, MachineLocate locate, void *context);
+
 /* Runs to the next host barrier of all tiles. STATUS_OK when all wait in it. Otherwise the code of
  * the trap that machine_trap tells about, also in `diag` (place.tile set); the machine can then be
  * inspected and freed, and machine_run again returns the same trap. */
@@ -106,9 +144,15 @@ typedef enum TrapClass {
     TRAP_ELEMENT_CONFLICT, /* two accesses of one instruction meet in one memory element */
     TRAP_UNSUPPORTED,      /* outside what the simulator models (external devices) */
     TRAP_ENDLESS,          /* deadlock, or the cycle budget is used up */
+    TRAP_UNINITIALISED,    /* what was never written is used */
+    TRAP_RACE,             /* the result depends on which context is faster */
+    TRAP_OUTSIDE,          /* outside the declared operands */
+    TRAP_NAN,              /* a NaN was multiplied */
 } TrapClass;
 
 #define MACHINE_SUPERVISOR 6 /* context number of the supervisor; workers are 0 … 5 */
+#define MACHINE_HOST       7 /* and of others that write memory: machine_load, machine_write, */
+#define MACHINE_EXCHANGE   8 /* and another tile */
 
 #define MACHINE_NONE UINT32_MAX
 
@@ -125,6 +169,10 @@ typedef struct MachineTrap {
     uint32_t phase;
     int32_t event;
     uint32_t source, message, element;
+    /* Of a check: who wrote the word at `address` last (MACHINE_NONE: nobody), and where: pc, or
+     * the tile that sent it. Where the value concerned was read, MACHINE_NONE if it was not memory.
+     */
+    uint32_t writer, writer_pc, read_pc;
     char text[160];
 } MachineTrap;
 

@@ -1,6 +1,6 @@
 /* One tile's pipeline: six slots, cycle t belonging to slot t modulo 6. A worker that runs owns its
  * slot and issues one packet a turn; the supervisor issues in the slots that are left. */
-#include "sim/internal.h"
+#include "sim/shadow.h"
 
 #define SLOTS CHIP_WORKER_SLOTS
 
@@ -43,6 +43,8 @@ void tile_start(Tile *tile, uint32_t entry) {
     tile->timeline.count = 0;
     tile->trap = (MachineTrap){.code = STATUS_OK};
     tile->stop = false;
+    if (tile->shadow)
+        shadow_start(tile);
 }
 
 void tile_release(Tile *tile, uint64_t cycle) {
@@ -159,6 +161,13 @@ again:
         context_end_of_body(context);
 }
 
+/* With checks: looks at the packet first. */
+static void issue_checked(Tile *tile, Context *context) {
+    const Packet *packet = context_resolve(context);
+    if (packet && shadow_packet(context, packet))
+        issue_worker(tile, context);
+}
+
 /* Issues the supervisor's next instruction at `cycle`, or notes when its operands will be ready. */
 static void issue_supervisor(Tile *tile, uint64_t cycle) {
     Context *context = &tile->context[SUPERVISOR];
@@ -182,6 +191,8 @@ static void issue_supervisor(Tile *tile, uint64_t cycle) {
         supervisor->next = ready;
         return;
     }
+    if (__builtin_expect(tile->shadow != NULL, 0) && !shadow_packet(context, packet))
+        return;
     context->current = packet;
     context->packet = packet + packet->advance;
     supervisor->next = cycle + CHIP_SUP_ISSUE;
@@ -231,7 +242,10 @@ static void run_workers(Tile *tile) {
             Context *context = &tile->context[cycle % SLOTS];
             if (!(active >> context->index & 1) || context->cycle != cycle)
                 continue;
-            issue_worker(tile, context);
+            if (__builtin_expect(tile->shadow != NULL, 0))
+                issue_checked(tile, context);
+            else
+                issue_worker(tile, context);
             if (tile->active != active) {
                 tile->now = cycle + 1;
                 return;
@@ -251,7 +265,9 @@ static void run_mixed(Tile *tile) {
         if (!within_budget(tile, &tile->context[SUPERVISOR], cycle))
             return;
         if (tile->active >> context->index & 1) {
-            if (context->cycle == cycle)
+            if (context->cycle == cycle && tile->shadow)
+                issue_checked(tile, context);
+            else if (context->cycle == cycle)
                 issue_worker(tile, context);
         } else if (supervisor->next <= cycle) {
             issue_supervisor(tile, cycle);

@@ -38,6 +38,9 @@ typedef struct Rig {
     Machine *machine;
     AsmImage image;
     bool linked;
+    unsigned checks; /* of the machine; all but for operands that hold NaNs */
+    MachineOperand operands[KERNEL_MAX_OPERANDS + 3];
+    uint32_t operand_count; /* 0: all of memory */
 } Rig;
 
 static inline void rig_expect(Status status, Diag *diag) {
@@ -49,7 +52,7 @@ static inline void rig_expect(Status status, Diag *diag) {
 }
 
 static inline void rig_create(Rig *rig) {
-    *rig = (Rig){.memory = malloc(RIG_DATA_BYTES)};
+    *rig = (Rig){.memory = calloc(RIG_DATA_BYTES, 1), .checks = MACHINE_CHECK_ALL};
     assert_non_null(rig->memory);
 }
 
@@ -185,24 +188,51 @@ static inline void rig_link(Rig *rig, const char *program, const KernelSpec *spe
     asm_object_free(objects[1]);
 }
 
-/* Runs the program from "start" to its host barrier; the memory is zeros, or rig->memory (`load`),
- * which then receives what the program left. */
-static inline void rig_run(Rig *rig, const char *program, const KernelSpec *spec, bool load) {
+/* The call may access its operands, the stack and the words for times, and nothing else. */
+static inline void rig_declare(Rig *rig, const KernelSpec *spec, const RigCall *call) {
+    KernelInterface interface;
+    kernel_interface(spec, &interface);
+    rig->operand_count = 0;
+    for (uint32_t j = 0; j < interface.operand_count; j++) {
+        const KernelOperand *operand = &interface.operands[j];
+        rig->operands[rig->operand_count++] = (MachineOperand){
+            operand->name, call->address[j], operand->bytes, operand->tail, operand->written};
+    }
+    rig->operands[rig->operand_count++] = (MachineOperand){"stack", RIG_STACK - 256, 256, 0, true};
+    rig->operands[rig->operand_count++] = (MachineOperand){"times", RIG_TIMES, 256, 0, true};
+}
+
+static inline bool rig_locate(void *context, uint32_t tile, uint32_t pc,
+                              char text[MACHINE_PLACE_SIZE]) {
+    const AsmImage *image = context;
+    const AsmImageLine *line = asm_image_line(image, pc);
+    (void)tile;
+    if (line)
+        snprintf(text, MACHINE_PLACE_SIZE, "%s:%" PRIu32, line->file, line->line);
+    return line;
+}
+
+/* Runs the program from "start" to its host barrier; the memory is rig->memory, which then receives
+ * what the program left. */
+static inline void rig_run(Rig *rig, const char *program, const KernelSpec *spec) {
     Diag diag;
     diag_init(&diag);
     rig_link(rig, program, spec);
-    rig->machine = machine_create(1, NULL, NULL);
+    rig->machine = machine_create(1, NULL, &(MachineOptions){.checks = rig->checks});
     Machine *machine = rig->machine;
     assert_non_null(machine);
     rig_expect(machine_load(machine, 0, RIG_CODE, rig->image.bytes, rig->image.size, &diag), &diag);
-    if (load)
-        rig_expect(machine_load(machine, 0, RIG_DATA, rig->memory, RIG_DATA_BYTES, &diag), &diag);
+    rig_expect(machine_load(machine, 0, RIG_DATA, rig->memory, RIG_DATA_BYTES, &diag), &diag);
+    if (rig->operand_count > 0) /* kernels have constants beside their code */
+        rig->operands[rig->operand_count++] =
+            (MachineOperand){"code", RIG_CODE, (uint32_t)rig->image.size, 0, false};
+    machine_declare(machine, 0, rig->operands, rig->operand_count);
+    machine_locate(machine, rig_locate, &rig->image);
     uint32_t entry;
     assert_true(asm_image_symbol(&rig->image, "start", &entry));
     machine_start(machine, entry);
     rig_expect(machine_run(machine, &diag), &diag);
-    if (load)
-        rig_expect(machine_read(machine, 0, RIG_DATA, rig->memory, RIG_DATA_BYTES, &diag), &diag);
+    rig_expect(machine_read(machine, 0, RIG_DATA, rig->memory, RIG_DATA_BYTES, &diag), &diag);
 }
 
 static inline uint32_t rig_word(Rig *rig, uint32_t address) {
@@ -332,7 +362,8 @@ static inline void rig_check_values(Rig *rig, const KernelSpec *spec, const RigC
         operands[j] = expected + (call->address[j] - RIG_DATA);
     kernel_reference(spec, operands, call->scalar);
     char *program = rig_program(spec, call, 1, true);
-    rig_run(rig, program, spec, true);
+    rig_declare(rig, spec, call);
+    rig_run(rig, program, spec);
     mem_free(program);
     for (uint32_t i = 0; i < RIG_DATA_BYTES; i++)
         if (expected[i] != rig->memory[i])
@@ -361,7 +392,8 @@ static inline void rig_check_cycles(const KernelSpec *spec, Random *random) {
     Rig rig;
     rig_create(&rig);
     char *program = rig_program(spec, calls, CHIP_WORKER_SLOTS, false);
-    rig_run(&rig, program, spec, false);
+    rig_declare(&rig, spec, &call);
+    rig_run(&rig, program, spec);
     mem_free(program);
     for (unsigned phase = 0; phase < CHIP_WORKER_SLOTS; phase++) {
         unsigned start;
@@ -443,7 +475,8 @@ static inline uint64_t rig_sampled_cycles(const KernelSpec *spec, Random *random
     char *arguments = rig_step_arguments(spec, &call);
     char *program = mem_printf(rig_sampling, arguments, kernel_entry(spec, name));
     mem_free(arguments);
-    rig_run(&rig, program, spec, false);
+    rig_declare(&rig, spec, &call);
+    rig_run(&rig, program, spec);
     mem_free(program);
     assert_int_equal(rig_word(&rig, 0x58004) - rig_word(&rig, 0x58000), 90);
     uint64_t cycles = rig_word(&rig, 0x58008) - rig_word(&rig, 0x58004);

@@ -98,7 +98,7 @@ static void every_half(void **state) {
             memcpy(rig_at(&rig, 0xA0000 + 2 * half), &value, sizeof value);
         }
         char *program = rig_program(&spec, &call, 1, false);
-        rig_run(&rig, program, &spec, true);
+        rig_run(&rig, program, &spec);
         mem_free(program);
         for (uint32_t half = 0; half < 65536; half++)
             assert_int_equal(*rig_at(&rig, 0x5C000 + half),

@@ -333,6 +333,8 @@ static void test_memory(void **state) {
         if (!status)
             status = run_set(device, "x", RUN_F32, c.x, 64, &diag);
         if (!status)
+            status = run_set(device, "w", RUN_F32, c.w, 256, &diag);
+        if (!status)
             status = run_invoke(device, EMIT_RUN, &result, &diag);
         if (!status)
             status = run_get(device, "y", RUN_F32, y, 64, &diag);

@@ -9,7 +9,7 @@ tw_add_test(sim.elementary test_sim_elementary unit)
 foreach(target test_sim_values test_sim_control test_sim_timing test_sim_traps test_sim_machine
                test_sim_machine_threads test_sim_amp test_sim_random test_sim_exchange
                test_sim_exchange_traps test_sim_exchange_threads test_sim_fast test_sim_slots
-               test_sim_directed)
+               test_sim_directed test_sim_check)
   if(TARGET ${target})
     target_link_libraries(${target} PRIVATE tw_asm)
   endif()
