@@ -34,39 +34,127 @@ static uint32_t line_axis(const Format *format) {
 static void spread_home(const Assembly *all, uint32_t value) {
     const GraphValue *info = &all->graph->values.items[value];
     uint32_t group = precision_group((Precision){.kind = PRECISION_F8F143});
-    Format home =
-        plan_device_format(&info->shape, all->task->uses[value].axis == 0, group, all->options->tiles);
+    Format home = plan_device_format(&info->shape, all->task->uses[value].axis == 0, group,
+                                     all->options->tiles);
     home.precision = info->precision;
     home.axes[all->task->uses[value].axis].padding = precision_group(info->precision);
     sketch_set_home(all->sketch, value, &home);
 }
 
+/* ---- lines along the other axis */
+
+/* F16 in panels, whose parts are made of blocks of 16 x 16. */
+static bool can_turn(const Format *format, const Shape *shape) {
+    const OrderKind kind = format->order.kind;
+    if (format->precision.kind != PRECISION_F16 ||
+        (kind != ORDER_LEFT && kind != ORDER_TRANSPOSED_LEFT))
+        return false;
+    for (uint32_t axis = 0; axis < 2; axis++) {
+        const AxisTiling *tiling = NULL;
+        for (uint32_t i = 0; i < format->axis_count; i++)
+            if (format->axes[i].axis == axis)
+                tiling = &format->axes[i];
+        bool whole = tiling && tiling->padding % COEFFICIENT_COLUMNS == 0 &&
+                     (tiling->partitions == 1 || tiling->block % COEFFICIENT_COLUMNS == 0);
+        if (!whole && (tiling || shape->dims[axis] % COEFFICIENT_COLUMNS != 0))
+            return false;
+    }
+    return true;
+}
+
+/* Evenly spread in blocks of 16 x 16, lines along `axis`. */
+static Format blocks_format(const Shape *shape, uint32_t axis, uint32_t tiles) {
+    uint32_t rows = (uint32_t)div_up(shape->dims[0], COEFFICIENT_COLUMNS);
+    uint32_t columns = (uint32_t)div_up(shape->dims[1], COEFFICIENT_COLUMNS);
+    uint64_t best = UINT64_MAX;
+    uint32_t parts[2] = {1, 1};
+    for (uint32_t c = 1; c <= MIN_OF(columns, tiles); c++) {
+        uint32_t r = MIN_OF(rows, tiles / c);
+        uint64_t widest = div_up(rows, r) * div_up(columns, c);
+        if (widest >= best)
+            continue;
+        best = widest;
+        parts[0] = r;
+        parts[1] = c;
+    }
+    Format format = {.precision = {.kind = PRECISION_F16},
+                     .order = {.kind = axis == 0 ? ORDER_TRANSPOSED_LEFT : ORDER_LEFT},
+                     .memory_class = MEMORY_STANDARD,
+                     .tile_count = parts[0] * parts[1],
+                     .replicas = 1,
+                     .axis_count = 2};
+    format.axes[0] = axis_tiling(0, parts[0], COEFFICIENT_COLUMNS, parts[0] > 1 ? parts[1] : 1);
+    format.axes[1] = axis_tiling(1, parts[1], COEFFICIENT_COLUMNS, 1);
+    return format;
+}
+
+/* The stored value that is `value` with its lines along `axis`; PLAN_NONE if no kernel makes it. */
+static uint32_t bring_lines(const Assembly *all, uint32_t op, uint32_t value, uint32_t axis) {
+    Sketch *sketch = all->sketch;
+    PlanUse *use = &all->task->uses[value];
+    if (line_axis(home_of(all, value)) == axis)
+        return value;
+    if (use->turned != PLAN_NONE)
+        return use->turned;
+    const Shape *shape = &all->graph->values.items[value].shape;
+    if (all->graph->values.items[value].precision.kind != PRECISION_F16)
+        return PLAN_NONE;
+    uint32_t at = value;
+    if (!can_turn(home_of(all, value), shape)) {
+        Format blocks = blocks_format(shape, 1 - axis, all->options->tiles);
+        SketchPhase phase = sketch_begin_phase(sketch, op);
+        at = sketch_move_value(&phase, value, &blocks, false);
+        sketch_end_phase(&phase);
+    }
+    Format turned = *home_of(all, at);
+    turned.order.kind = axis == 1 ? ORDER_TRANSPOSED_RIGHT : ORDER_RIGHT;
+    turned.memory_class = MEMORY_STANDARD;
+    PlanValue stored = sketch_stored(PLAN_TURNED, value, shape, &turned);
+    use->turned = sketch_add_value(sketch, stored);
+    sketch_add_compute(sketch, PLAN_TURN, op, use->turned, at, PLAN_NONE,
+                       price_turn(stored.widest_bytes));
+    return use->turned;
+}
+
 /* ---- products */
 
 /* The operand as it is by now: cast already, on the chip in some other precision, or free. */
-static void find_home(const Assembly *all, GemmOperand *operand) {
+static void find_home(const Assembly *all, uint32_t op, GemmOperand *operand) {
     if (has_home(all, operand->value)) {
         operand->cast = GRAPH_NONE;
         operand->source = operand->value;
     }
     operand->fixed = has_home(all, operand->source);
-    if (operand->fixed)
-        operand->home = *home_of(all, operand->source);
+    if (!operand->fixed)
+        return;
+    operand->at = bring_lines(all, op, operand->source, operand->inner_axis);
+    if (operand->at == PLAN_NONE)
+        all->sketch->possible = false;
+    else
+        operand->home = *home_of(all, operand->at);
+}
+
+/* Does anything but an output use the value? */
+static bool is_turned(const Assembly *all, uint32_t value) {
+    const PlanUse *use = &all->task->uses[value];
+    return use->count > 0 && all->graph->ops.items[use->first].kind != GRAPH_OUTPUT;
 }
 
 static void add_gemm(const Assembly *all, uint32_t op, const GemmChoice *choice) {
     PlanGemm gemm = gemm_describe(all->graph, op);
-    if (all->task->uses[gemm.result].turned)
+    if (all->task->uses[gemm.result].columns)
         gemm.row_padding = COEFFICIENT_COLUMNS;
+    if (all->task->uses[gemm.result].axis != !choice->swapped && is_turned(all, gemm.result))
+        gemm.row_grain = COEFFICIENT_COLUMNS;
     uint32_t left = gemm.operands[0].source, right = gemm.operands[1].source;
     if (left == right && !has_home(all, left))
         spread_home(all, left);
     for (int i = 0; i < 2; i++) {
-        GemmOperand *operand = &gemm.operands[i];
-        find_home(all, operand);
-        if (operand->fixed && line_axis(&operand->home) != operand->inner_axis)
-            all->sketch->possible = false;
+        find_home(all, op, &gemm.operands[i]);
     }
+    if (choice->rows > gemm_extents(&gemm, choice->swapped).rows / gemm.row_grain ||
+        choice->owner_rows > gemm_part(&gemm, choice).rows / gemm.row_grain)
+        all->sketch->possible = false; /* parts without a block */
     if (all->sketch->possible)
         sketch_add_gemm(all->sketch, &gemm, choice, all->table);
 }
@@ -83,8 +171,8 @@ static void add_cast(const Assembly *all, uint32_t op) {
     uint32_t at = source;
     if (!sketch_in_precision(home_of(all, source), &info->shape, info->precision, &home)) {
         bool transposed = line_axis(home_of(all, source)) == 0;
-        Format whole = plan_device_format(&info->shape, transposed, precision_group(info->precision),
-                                          all->options->tiles);
+        Format whole = plan_device_format(&info->shape, transposed,
+                                          precision_group(info->precision), all->options->tiles);
         SketchPhase phase = sketch_begin_phase(all->sketch, op);
         at = sketch_move_value(&phase, source, &whole, false);
         sketch_end_phase(&phase);
@@ -126,14 +214,18 @@ static uint32_t bring_right(const Assembly *all, uint32_t op, uint32_t value, co
         sketch_set_home(all->sketch, value, &to);
         return value;
     }
-    Format home = *home_of(all, value);
-    if (right == POINT_PLAIN && line_axis(&home) != line_axis(like))
-        return PLAN_NONE;
+    uint32_t at = value;
+    if (right == POINT_PLAIN) {
+        at = bring_lines(all, op, value, line_axis(like));
+        if (at == PLAN_NONE)
+            return PLAN_NONE;
+    }
+    Format home = *home_of(all, at);
     home.memory_class = MEMORY_STANDARD;
     if (format_equal(&home, &to))
-        return value;
+        return at;
     SketchPhase phase = sketch_begin_phase(all->sketch, op);
-    uint32_t moved = sketch_move_value(&phase, value, &to, false);
+    uint32_t moved = sketch_move_value(&phase, at, &to, false);
     sketch_end_phase(&phase);
     return moved;
 }
@@ -186,60 +278,78 @@ static void add_add(const Assembly *all, uint32_t op) {
 }
 
 /* The cast of a GELU that its own kernel can make: nothing else wants either of them, and the
- * product wants it cast early. GRAPH_NONE if there is none. */
+ * product wants it cast early. Its lines run as the product wants them. GRAPH_NONE if there is
+ * none.
+ */
 static uint32_t cast_of(const Assembly *all, uint32_t gelu, const Format *from, Format *to) {
     const PlanUse *use = &all->task->uses[gelu];
     const GraphOp *cast = &all->graph->ops.items[use->first];
+    const Shape *shape = &all->graph->values.items[gelu].shape;
     if (use->count != 1 || cast->kind != GRAPH_CAST || !all->task->absorbed[use->first] ||
         !all->task->uses[cast->result].early)
         return GRAPH_NONE;
     bool half = all->task->uses[cast->result].half;
-    uint32_t inner = line_axis(from);
+    uint32_t inner = use->axis;
     *to = *from;
     to->memory_class = MEMORY_STANDARD;
     to->precision = all->graph->values.items[cast->result].precision;
     to->order.half = half;
+    if (line_axis(from) != inner) {
+        if (!half || !can_turn(from, shape))
+            return GRAPH_NONE;
+        to->order.kind = inner == 1 ? ORDER_TRANSPOSED_RIGHT : ORDER_RIGHT;
+    }
     for (uint32_t i = 0; i < to->axis_count; i++)
         if (to->axes[i].axis == inner)
             to->axes[i].padding = half ? COEFFICIENT_COLUMNS : precision_group(to->precision);
-    bool good = format_check(to, &all->graph->values.items[gelu].shape, NULL) == STATUS_OK;
-    return good ? cast->result : GRAPH_NONE;
+    return format_check(to, shape, NULL) == STATUS_OK ? cast->result : GRAPH_NONE;
 }
 
+/* With a bias before it and a cast behind it, if its kernel can do that. */
 static void add_gelu(const Assembly *all, uint32_t op) {
     const GraphOp *gelu = &all->graph->ops.items[op];
     uint32_t source = gelu->operands[0], bias = GRAPH_NONE;
     uint32_t made_by = all->graph->values.items[source].op;
-    if (all->task->absorbed[made_by] && all->graph->ops.items[made_by].kind == GRAPH_ADD) {
-        bias = all->graph->ops.items[made_by].operands[1];
-        source = all->graph->ops.items[made_by].operands[0];
+    const GraphOp *add = &all->graph->ops.items[made_by];
+    if (all->task->absorbed[made_by] && add->kind == GRAPH_ADD) {
+        source = add->operands[0];
+        bias = add->operands[1];
     }
     if (!has_home(all, source))
         spread_home(all, source);
     Format to, from = *home_of(all, source);
     uint32_t cast = cast_of(all, gelu->result, &from, &to);
-    if (cast != GRAPH_NONE) {
-        add_point(all, op, cast, &to, source, bias);
-        return;
+    bool turns = cast != GRAPH_NONE && line_axis(&to) != line_axis(&from);
+    if (bias != GRAPH_NONE && line_axis(&from) == 0 && !turns) {
+        add_add(all, made_by); /* a bias along lines wants a kernel of its own */
+        source = gelu->operands[0];
+        bias = GRAPH_NONE;
+        from = *home_of(all, source);
     }
-    from.memory_class = MEMORY_STANDARD;
-    add_point(all, op, gelu->result, &from, source, bias);
+    if (cast == GRAPH_NONE) {
+        to = from;
+        to.memory_class = MEMORY_STANDARD;
+    }
+    add_point(all, op, cast == GRAPH_NONE ? gelu->result : cast, &to, source, bias);
 }
 
 /* ---- the whole */
 
 /* What choices say of values, from the last operation to the first one. */
-static void find_turned(const Graph *graph, const PlanTask *task, const GemmChoice choices[]) {
-    for (size_t v = 0; v < graph->values.count; v++)
-        task->uses[v].turned = task->uses[v].early = task->uses[v].half = false;
+static void find_ways(const Graph *graph, const PlanTask *task, const GemmChoice choices[]) {
+    for (size_t v = 0; v < graph->values.count; v++) {
+        PlanUse *use = &task->uses[v];
+        use->columns = use->early = use->half = false;
+        use->turned = PLAN_NONE;
+    }
     size_t gemm = task->choosing.count;
     for (uint32_t i = (uint32_t)graph->ops.count; i-- > 0;) {
         const GraphOp *op = &graph->ops.items[i];
         const GemmChoice *choice = op->kind == GRAPH_GEMM ? &choices[--gemm] : NULL;
         for (uint32_t k = 0; k < op->operand_count && op->result != GRAPH_NONE; k++) {
             PlanUse *use = &task->uses[op->operands[k]];
-            use->turned |= choice ? gemm_operand(choice, ROLE_RIGHT) == (int)k
-                                  : task->uses[op->result].turned;
+            use->columns |= choice ? gemm_operand(choice, ROLE_RIGHT) == (int)k
+                                   : task->uses[op->result].columns;
             if (choice) {
                 use->early = choice->operands[k].early;
                 use->half = choice->operands[k].half;
@@ -252,7 +362,7 @@ void task_assemble(const PlanTask *task, const GemmChoice choices[], const PlanO
                    PriceTable *table, Sketch *sketch) {
     const Graph *graph = sketch->graph;
     Assembly all = {graph, task, options, table, sketch};
-    find_turned(graph, task, choices);
+    find_ways(graph, task, choices);
     for (uint32_t i = 0; i < graph->ops.count && sketch->possible; i++) {
         const GraphOp *op = &graph->ops.items[i];
         switch (op->kind) {

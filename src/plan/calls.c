@@ -155,8 +155,8 @@ static void point_call(const Graph *graph, const Plan *plan, const PlanStep *ste
     if (step->sources[1] != PLAN_NONE)
         right = point_right(&source->shape, &plan->values[step->sources[1]].shape);
     if (graph->ops.items[step->op].kind == GRAPH_GELU)
-        held = held && point_gelu(&from.layout, &to.layout, target->precision.kind, right,
-                                  &call->spec);
+        held = held &&
+               point_gelu(&from.layout, &to.layout, target->precision.kind, right, &call->spec);
     else
         held = held && point_add(&from.layout, right, &call->spec);
     assert(held);
@@ -164,6 +164,13 @@ static void point_call(const Graph *graph, const Plan *plan, const PlanStep *ste
     call->scalars[0] = target->precision.scale_exponent;
     for (int i = 0; i < 2; i++)
         call->operands[1 + i].value = step->sources[i];
+}
+
+static void turn_call(const Plan *plan, const PlanStep *step, uint32_t tile, PlanCall *call) {
+    bool good = point_turn(plan_tile_bytes(plan, step->target, tile), &call->spec);
+    assert(good);
+    (void)good;
+    call->operands[1].value = step->sources[0];
 }
 
 void plan_call(const Graph *graph, const Plan *plan, const PlanStep *step, uint32_t tile,
@@ -174,6 +181,7 @@ void plan_call(const Graph *graph, const Plan *plan, const PlanStep *step, uint3
     case PLAN_REDUCE: reduce_call(plan, step, tile, call, result); break;
     case PLAN_CAST: cast_call(graph, plan, step, tile, result); break;
     case PLAN_POINT: point_call(graph, plan, step, tile, result); break;
+    case PLAN_TURN: turn_call(plan, step, tile, result); break;
     case PLAN_LOCAL:
     case PLAN_EXCHANGE: assert(false); break;
     }

@@ -53,6 +53,7 @@ static const char *reason(const Plan *plan, const PlanStep *step) {
     case PLAN_LOCAL: return "what its next move leaves on a tile, and padding";
     case PLAN_GEMM: return "the product";
     case PLAN_POINT: return "value by value, where they lie";
+    case PLAN_TURN: return "its use wants the values of the other axis side by side";
     case PLAN_REDUCE: return "the inner dimension is cut";
     case PLAN_CAST:
         return plan->values[step->target].kind == PLAN_MOVED ||
@@ -67,12 +68,10 @@ static const char *reason(const Plan *plan, const PlanStep *step) {
 }
 
 static void explain_steps(const Graph *graph, const Plan *plan, FILE *out) {
-    static const char *const names[] = {[PLAN_LOCAL] = "local copies",
-                                        [PLAN_EXCHANGE] = "exchange",
-                                        [PLAN_CAST] = "cast",
-                                        [PLAN_GEMM] = "gemm",
-                                        [PLAN_REDUCE] = "sum",
-                                        [PLAN_POINT] = "point"};
+    static const char *const names[] = {
+        [PLAN_LOCAL] = "local copies", [PLAN_EXCHANGE] = "exchange", [PLAN_CAST] = "cast",
+        [PLAN_GEMM] = "gemm",          [PLAN_REDUCE] = "sum",        [PLAN_POINT] = "point",
+        [PLAN_TURN] = "turn"};
     for (uint32_t i = 0; i < plan->step_count; i++) {
         const PlanStep *step = &plan->steps[i];
         fprintf(out, "  step %u: %s, %" PRIu64 " cycles: %s", i, names[step->kind], step->cycles,
@@ -144,8 +143,8 @@ static void explain_product(const PlanSearch *search, const PlanProduct *product
                             const GemmChoice *choice, FILE *out) {
     const GraphOp *op = &search->graph->ops.items[product->op];
     PlanGemm gemm = gemm_describe(search->graph, product->op);
-    fprintf(out, "%%%s: [%u,%u] x [%u,%u]\n  chosen: grid %u x %u x %u, %s, of %" PRIu64
-                 " choices\n",
+    fprintf(out,
+            "%%%s: [%u,%u] x [%u,%u]\n  chosen: grid %u x %u x %u, %s, of %" PRIu64 " choices\n",
             search->graph->values.items[op->result].name, gemm.rows, gemm.inner, gemm.inner,
             gemm.columns, choice->rows, choice->columns, choice->inner, kind_name(choice),
             product->search.grids);
@@ -167,8 +166,9 @@ static void explain_product(const PlanSearch *search, const PlanProduct *product
 static void explain_graph(const PlanSearch *search, size_t chosen, const PlanTask *task,
                           FILE *out) {
     const PlanCandidate *best = &search->candidates[chosen];
-    fprintf(out, "%zu products, %u different, on at most %u tiles: %" PRIu64
-                 " cycles; %zu cheaper plans found no placement\n",
+    fprintf(out,
+            "%zu products, %u different, on at most %u tiles: %" PRIu64
+            " cycles; %zu cheaper plans found no placement\n",
             task->choosing.count, search->product_count, search->options.tiles, best->cycles,
             chosen);
     for (uint32_t i = 0; i < search->product_count; i++)

@@ -35,21 +35,28 @@ PlanGemm gemm_describe(const Graph *graph, uint32_t op) {
         .columns = extents.columns,
         .precision = left.kind,
         .scale = left.scale_exponent + right.scale_exponent,
-        .row_padding = 1};
+        .row_padding = 1,
+        .row_grain = 1};
 }
 
 GemmExtents gemm_extents(const PlanGemm *gemm, bool swapped) {
     uint32_t group = precision_group((Precision){.kind = gemm->precision});
     uint32_t columns = swapped ? gemm->rows : gemm->columns;
     uint32_t rows = swapped ? gemm->columns : (uint32_t)align_up(gemm->rows, gemm->row_padding);
+    rows = (uint32_t)align_up(rows, gemm->row_grain);
     return (GemmExtents){.rows = rows,
                          .groups = (uint32_t)div_up(columns, COEFFICIENT_COLUMNS),
                          .panels = (uint32_t)div_up(gemm->inner, group)};
 }
 
+/* Of the largest one. */
+static uint32_t rows_of_part(const PlanGemm *gemm, uint32_t rows, uint32_t parts) {
+    return (uint32_t)div_up(rows / gemm->row_grain, parts) * gemm->row_grain;
+}
+
 GemmExtents gemm_part(const PlanGemm *gemm, const GemmChoice *choice) {
     GemmExtents whole = gemm_extents(gemm, choice->swapped);
-    return (GemmExtents){.rows = (uint32_t)div_up(whole.rows, choice->rows),
+    return (GemmExtents){.rows = rows_of_part(gemm, whole.rows, choice->rows),
                          .groups = (uint32_t)div_up(whole.groups, choice->columns),
                          .panels = (uint32_t)div_up(whole.panels, choice->inner)};
 }
@@ -69,7 +76,7 @@ bool gemm_moves(const PlanGemm *gemm, const GemmChoice *choice, int i) {
 
 GemmExtents gemm_owner_block(const PlanGemm *gemm, const GemmChoice *choice) {
     GemmExtents part = gemm_part(gemm, choice);
-    return (GemmExtents){.rows = (uint32_t)div_up(part.rows, choice->owner_rows),
+    return (GemmExtents){.rows = rows_of_part(gemm, part.rows, choice->owner_rows),
                          .groups = (uint32_t)div_up(part.groups, choice->owner_columns)};
 }
 
@@ -114,8 +121,8 @@ static void split(AxisTiling *tiling, uint32_t parts, uint32_t stride) {
 }
 
 static AxisTiling rows_tiling(const PlanGemm *gemm, const GemmChoice *choice, uint32_t axis) {
-    AxisTiling tiling = tiling_of(axis, choice->rows, 1, row_stride(choice));
-    tiling.padding = choice->swapped ? 1 : gemm->row_padding;
+    AxisTiling tiling = tiling_of(axis, choice->rows, gemm->row_grain, row_stride(choice));
+    tiling.padding = MAX_OF(gemm->row_grain, choice->swapped ? 1 : gemm->row_padding);
     return tiling;
 }
 
@@ -242,8 +249,7 @@ Format gemm_cast_home_format(const Graph *graph, const PlanGemm *gemm, const Gem
     return home_format(graph, gemm, choice, i, precision, MEMORY_STANDARD);
 }
 
-static Format block_format(const PlanGemm *gemm, const GemmChoice *choice,
-                           uint32_t first_axis) {
+static Format block_format(const PlanGemm *gemm, const GemmChoice *choice, uint32_t first_axis) {
     Format format = {.precision = {.kind = PRECISION_F16},
                      .order = {.kind = choice->swapped ? ORDER_TRANSPOSED_LEFT : ORDER_LEFT},
                      .memory_class = MEMORY_INTERLEAVED,

@@ -17,6 +17,7 @@ typedef struct GemmOperand {
      * fixed by an earlier operation. */
     bool device, fixed;
     Format home;
+    uint32_t at; /* fixed: the stored value that lies there */
 } GemmOperand;
 
 typedef struct PlanGemm {
@@ -28,6 +29,9 @@ typedef struct PlanGemm {
     /* Rows of a normal product are padded to so many, so that they can become columns of the next
      * one without further padding: 1 or COEFFICIENT_COLUMNS. */
     uint32_t row_padding;
+    /* Parts of the rows end at multiples of so many, so that the result can be transposed in
+     * blocks: 1 or COEFFICIENT_COLUMNS. */
+    uint32_t row_grain;
 } PlanGemm;
 
 /* A GEMM of two matrices; its operands as the graph has them. */
@@ -91,6 +95,8 @@ typedef struct PlanPoint {
 } PlanPoint;
 
 uint64_t price_point(const PlanPoint *point);
+/* Transposing blocks of 16 x 16 F16 values, `bytes` in all. */
+uint64_t price_turn(uint64_t bytes);
 /* Copying `bytes` in one run, and zeroing them. */
 uint64_t price_copy(uint64_t bytes);
 uint64_t price_fill(uint64_t bytes);

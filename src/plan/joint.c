@@ -25,7 +25,7 @@ typedef struct Joint {
     const PlanTask *task;
     PriceTable *table;
     Sketch sketch;
-    uint32_t *product; /* [choosing]: which one it is */
+    uint32_t *product;   /* [choosing]: which one it is */
     GemmChoice *choices; /* [choosing]: what is being priced */
     uint32_t *at;        /* [products]: choice of each */
     VEC(PlanCandidate) found;
@@ -69,10 +69,9 @@ static Status add_operand(const Joint *joint, Graph *graph, const GemmOperand *o
     Precision f16 = {.kind = PRECISION_F16};
     bool cast = used->precision.kind == PRECISION_F8F143 && (chip || operand->cast != GRAPH_NONE);
     Precision precision = cast ? f16 : used->precision;
-    Status status = chip ? graph_add_input(graph, name, name, precision, used->shape, value,
-                                           joint->diag)
-                         : graph_add_parameter(graph, name, name, precision, used->shape, value,
-                                               joint->diag);
+    Status status =
+        chip ? graph_add_input(graph, name, name, precision, used->shape, value, joint->diag)
+             : graph_add_parameter(graph, name, name, precision, used->shape, value, joint->diag);
     char cast_name[8];
     snprintf(cast_name, sizeof cast_name, "%s8", name);
     if (!status && cast)
@@ -137,8 +136,8 @@ static Status find_forces(const Joint *joint) {
             if (!force_names(joint, force, joint->task->choosing.items[i]))
                 continue;
             if (product->force.operation && product->force.rows != force->rows)
-                return diag_error(joint->diag, ERR_PLAN_GRID, DIAG_NOWHERE,
-                                  "two grids for \"%s\"", force->operation);
+                return diag_error(joint->diag, ERR_PLAN_GRID, DIAG_NOWHERE, "two grids for \"%s\"",
+                                  force->operation);
             product->force = *force;
             product->force.operation = (char *)(uintptr_t) "gemm";
             used = true;

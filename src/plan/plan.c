@@ -48,6 +48,7 @@ Status plan_force_parse(const char *text, PlanForce *force, Diag *diag) {
 char *plan_value_name(const Graph *graph, const Plan *plan, uint32_t value) {
     static const char *const suffixes[] = {[PLAN_HOME] = "",
                                            [PLAN_MOVED] = ":moved",
+                                           [PLAN_TURNED] = ":turned",
                                            [PLAN_PARTIALS] = ":partials",
                                            [PLAN_RECEIVED] = ":received"};
     const PlanValue *stored = &plan->values[value];
@@ -92,12 +93,10 @@ static void print_value(Printer *printer, uint32_t value) {
 }
 
 static void print_step(Printer *printer, const PlanStep *step) {
-    static const char *const names[] = {[PLAN_LOCAL] = "local",
-                                        [PLAN_EXCHANGE] = "exchange",
-                                        [PLAN_CAST] = "cast",
-                                        [PLAN_GEMM] = "gemm",
-                                        [PLAN_REDUCE] = "reduce",
-                                        [PLAN_POINT] = "point"};
+    static const char *const names[] = {
+        [PLAN_LOCAL] = "local", [PLAN_EXCHANGE] = "exchange", [PLAN_CAST] = "cast",
+        [PLAN_GEMM] = "gemm",   [PLAN_REDUCE] = "reduce",     [PLAN_POINT] = "point",
+        [PLAN_TURN] = "turn"};
     FILE *out = printer->out;
     fprintf(out, "step %s", names[step->kind]);
     for (uint32_t i = 0; i < step->move_count; i++) {

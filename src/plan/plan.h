@@ -92,6 +92,7 @@ Format plan_device_format(const Shape *shape, bool transposed, uint32_t group, u
 typedef enum PlanValueKind {
     PLAN_HOME,     /* a graph value where it is produced, or where the host writes it */
     PLAN_MOVED,    /* the same value in the format of its use */
+    PLAN_TURNED,   /* the same value with its lines along the other axis */
     PLAN_PARTIALS, /* parts of a sum: shape [parts, …], one part a tile */
     PLAN_RECEIVED, /* what owners receive for the sum; see plan_received_offset */
 } PlanValueKind;
@@ -115,6 +116,7 @@ typedef enum PlanStepKind {
     PLAN_GEMM,
     PLAN_REDUCE,
     PLAN_POINT, /* value by value: gelu, add */
+    PLAN_TURN,  /* blocks of 16 x 16 are transposed */
 } PlanStepKind;
 
 /* From one stored value to another one; partials to received ones is a reduce-scatter. */

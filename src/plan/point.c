@@ -46,7 +46,7 @@ bool point_gelu(const Layout *source, const Layout *target, PrecisionKind precis
     if (precision == PRECISION_F8F143) {
         gelu.half = target->group == LANES;
         if (target->inner_is_row != source->inner_is_row)
-            gelu.turn = KERNEL_TURN_LEFT;
+            gelu.turn = KERNEL_TURN_RIGHT;
     }
     *spec = (KernelSpec){.family = KERNEL_GELU, .gelu = gelu};
     return kernel_check(spec, NULL) == STATUS_OK;
@@ -61,8 +61,8 @@ bool point_add(const Layout *source, PointRight right, KernelSpec *spec) {
         add.rows = (uint32_t)(count / LANES);
         add.columns = LANES;
     } else if (is_panels(source)) {
-        add.form = bias_of(source, right) == KERNEL_BIAS_COLUMNS ? KERNEL_ADD_COLUMNS
-                                                                 : KERNEL_ADD_ROWS;
+        add.form =
+            bias_of(source, right) == KERNEL_BIAS_COLUMNS ? KERNEL_ADD_COLUMNS : KERNEL_ADD_ROWS;
         add.rows = source->outer;
         add.columns = source->inner;
     } else {
@@ -70,4 +70,18 @@ bool point_add(const Layout *source, PointRight right, KernelSpec *spec) {
     }
     *spec = (KernelSpec){.family = KERNEL_ADD, .add = add};
     return kernel_check(spec, NULL) == STATUS_OK;
+}
+
+bool point_turn(uint64_t bytes, KernelSpec *spec) {
+    enum { BLOCK_BYTES = 2 * LANES * LANES };
+    *spec = (KernelSpec){.family = KERNEL_PACK,
+                         .pack = {.order = PACK_TRANSPOSED_LEFT,
+                                  .precision = PRECISION_F16,
+                                  .unpack = true,
+                                  .rows = LANES,
+                                  .columns = LANES,
+                                  .pitch = LANES,
+                                  .groups = (uint32_t)(bytes / BLOCK_BYTES)}};
+    return bytes % BLOCK_BYTES == 0 && bytes / BLOCK_BYTES <= UINT32_MAX &&
+           kernel_check(spec, NULL) == STATUS_OK;
 }

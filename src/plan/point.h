@@ -10,6 +10,11 @@ typedef enum PointRight { POINT_NONE, POINT_PLAIN, POINT_COLUMNS, POINT_ROWS } P
 PointRight point_right(const Shape *whole, const Shape *right);
 
 /* The kernel for shards of these layouts; false if there is none. */
+/* F143 targets with their lines along the other axis are in the order of point_turn. */
 bool point_gelu(const Layout *source, const Layout *target, PrecisionKind precision,
                 PointRight right, KernelSpec *spec);
 bool point_add(const Layout *source, PointRight right, KernelSpec *spec);
+
+/* Every 16 x 16 block of F16 values is transposed where it lies in the sequence: TransposedLeft
+ * becomes TransposedRight, Left becomes Right. */
+bool point_turn(uint64_t bytes, KernelSpec *spec);

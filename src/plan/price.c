@@ -141,9 +141,10 @@ static uint64_t part_cycles(const PlanGemm *gemm, const GemmChoice *choice, Gemm
 uint64_t price_gemm(const PlanGemm *gemm, const GemmChoice *choice, PriceTable *table) {
     GemmExtents part = gemm_part(gemm, choice);
     uint64_t cycles = part_cycles(gemm, choice, part, table);
-    if (cycles == 0 || gemm_extents(gemm, choice->swapped).rows % choice->rows == 0)
+    uint32_t grains = gemm_extents(gemm, choice->swapped).rows / gemm->row_grain;
+    if (cycles == 0 || grains % choice->rows == 0)
         return cycles;
-    part.rows--;
+    part.rows -= gemm->row_grain;
     return MAX_OF(cycles, part_cycles(gemm, choice, part, table));
 }
 
@@ -236,6 +237,11 @@ uint64_t price_point(const PlanPoint *point) {
         slowest = MAX_OF(slowest, cycles);
     }
     return slowest;
+}
+
+uint64_t price_turn(uint64_t bytes) {
+    KernelSpec spec;
+    return point_turn(bytes, &spec) ? spec_cycles(&spec, 0, STEP_START) : 0;
 }
 
 uint64_t price_copy(uint64_t bytes) {

@@ -51,12 +51,12 @@ typedef struct PlanSearch {
     Arena arena; /* owns the choices of candidates */
 } PlanSearch;
 
-/* Of a graph of one GEMM: enumerates and prices all grids in both orientations, with all ways to bring operands and to add
- * up partials, on at most options->tiles tiles. Of a graph of several operations: does that for each
- * different GEMM as if its operands from other operations lay evenly spread, keeps those that may be
- * of use, and prices them together. Errors: ERR_PLAN_TILES, ERR_PLAN_GRAPH (a form of
- * graph that is not covered), ERR_PLAN_GRID (a forced grid that cannot be). The search keeps
- * pointers to the graph, the forces and the formats. Free it in any case. */
+/* Of a graph of one GEMM: enumerates and prices all grids in both orientations, with all ways to
+ * bring operands and to add up partials, on at most options->tiles tiles. Of a graph of several
+ * operations: does that for each different GEMM as if its operands from other operations lay evenly
+ * spread, keeps those that may be of use, and prices them together. Errors: ERR_PLAN_TILES,
+ * ERR_PLAN_GRAPH (a form of graph that is not covered), ERR_PLAN_GRID (a forced grid that cannot
+ * be). The search keeps pointers to the graph, the forces and the formats. Free it in any case. */
 Status plan_search(const Graph *graph, const PlanOptions *options, PlanSearch *search, Diag *diag);
 void plan_search_free(PlanSearch *search);
 

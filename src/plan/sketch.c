@@ -81,8 +81,7 @@ void sketch_set_home(Sketch *sketch, uint32_t value, const Format *format) {
 /* ---- moves */
 
 SketchPhase sketch_begin_phase(Sketch *sketch, uint32_t op) {
-    return (SketchPhase){
-        .sketch = sketch, .op = op, .first_move = (uint32_t)sketch->moves.count};
+    return (SketchPhase){.sketch = sketch, .op = op, .first_move = (uint32_t)sketch->moves.count};
 }
 
 static void add_move(SketchPhase *phase, uint32_t source, uint32_t target) {
@@ -178,7 +177,8 @@ typedef struct Sketcher {
 
 static void add_cast(Sketcher *s, int i, uint32_t target) {
     const GemmOperand *operand = &s->gemm->operands[i];
-    const PlanValue *from = &s->sketch->values.items[s->at[i]], *to = &s->sketch->values.items[target];
+    const PlanValue *from = &s->sketch->values.items[s->at[i]],
+                    *to = &s->sketch->values.items[target];
     uint64_t cycles = price_cast(&from->shape, &from->format, &to->format, s->table);
     sketch_add_compute(s->sketch, PLAN_CAST, operand->cast, target, s->at[i], PLAN_NONE, cycles);
     s->at[i] = target;
@@ -191,7 +191,7 @@ static bool casts_late(const Sketcher *s, int i) {
 /* Homes, and the casts on them. */
 static void start_operand(Sketcher *s, int i) {
     const GemmOperand *operand = &s->gemm->operands[i];
-    s->at[i] = operand->source;
+    s->at[i] = operand->fixed ? operand->at : operand->source;
     if (!operand->fixed) {
         Format home = gemm_home_format(s->sketch->graph, s->gemm, s->choice, i);
         sketch_set_home(s->sketch, operand->source, &home);
@@ -280,7 +280,7 @@ static void add_product(Sketcher *s) {
         piece->total_bytes = piece->widest_bytes = 0;
     }
     sketch_add_compute(sketch, PLAN_REDUCE, op, result, partials, others,
-                price_sum(s->gemm, choice, s->table));
+                       price_sum(s->gemm, choice, s->table));
 }
 
 void sketch_add_gemm(Sketch *sketch, const PlanGemm *gemm, const GemmChoice *choice,

@@ -14,7 +14,8 @@ typedef struct PlanUse {
     uint32_t count, first; /* operands that it is, and the first operation that takes it */
     uint8_t axis;          /* along which the first product that it comes to multiplies */
     /* With given choices: */
-    bool turned;      /* it comes to a product in which its rows are columns */
+    bool columns;     /* it comes to a product in which its rows are columns */
+    uint32_t turned;  /* the stored value that is it with lines along the other axis, or none */
     bool early, half; /* of a cast: where and how the first product wants it */
 } PlanUse;
 

@@ -35,8 +35,8 @@ static void make_given(Case *c) {
         c->given[op->result] = mem_alloc(count_of(value), 2);
         assert_non_null(c->given[op->result]);
         double sigma = op->kind == GRAPH_INPUT ? 1 : 0.1;
-        assert_int_equal(model_generate_codes(op->name, count_of(value), 0, sigma,
-                                              value->precision, c->given[op->result], NULL, NULL),
+        assert_int_equal(model_generate_codes(op->name, count_of(value), 0, sigma, value->precision,
+                                              c->given[op->result], NULL, NULL),
                          STATUS_OK);
     }
 }
@@ -48,8 +48,8 @@ static void check_outputs(Case *c, Device *device) {
             continue;
         const GraphValue *value = &c->graph->values.items[op->operands[0]];
         uint64_t count = count_of(value);
-        const void *twin = c->twin[op->operands[0]] ? c->twin[op->operands[0]]
-                                                    : c->given[op->operands[0]];
+        const void *twin =
+            c->twin[op->operands[0]] ? c->twin[op->operands[0]] : c->given[op->operands[0]];
         void *found = mem_alloc(count, 2);
         assert_int_equal(run_get(device, op->name, RUN_CODES, found, count, NULL), STATUS_OK);
         assert_memory_equal(found, twin, count * precision_bytes(value->precision));
@@ -75,8 +75,7 @@ static void run_case(Case *c) {
     assert_int_equal(status, STATUS_OK);
     assert_int_equal(result.cycles, c->compiled.scheduled_cycles);
     if (getenv("TW_TEST_VERBOSE"))
-        printf("predicted %llu, simulated %llu\n",
-               (unsigned long long)c->compiled.predicted_cycles,
+        printf("predicted %llu, simulated %llu\n", (unsigned long long)c->compiled.predicted_cycles,
                (unsigned long long)result.cycles);
     check_outputs(c, device);
     run_close(device);
@@ -122,8 +121,8 @@ static void check_graph(const char *text, uint32_t tiles, bool device_input) {
                               .producer = "test"};
     if (getenv("TW_TEST_VERBOSE"))
         options.explain = options.dump_exchange = stdout;
-    status = compile_graph(c.graph, (const void *const *)c.given, &options, c.pool, &c.compiled,
-                           &diag);
+    status =
+        compile_graph(c.graph, (const void *const *)c.given, &options, c.pool, &c.compiled, &diag);
     if (!status)
         status = plan_parse(note(c.compiled.package, "plan"), "plan", c.graph, &c.plan, &diag);
     if (!status)
@@ -179,6 +178,24 @@ static void test_mlp(void **state) {
     check_graph(text, 3, false);
 }
 
+/* Values that are wanted along both axes. */
+static void test_turns(void **state) {
+    (void)state;
+    static const char text[] = "input %x \"x\" : f16[50,96]\n"
+                               "parameter %w \"w\" : f16[96,70]\n"
+                               "%h = gemm %x, %w : f16[50,70]\n"
+                               "%s = gemm %h, %h {transpose_left=true} : f16[70,70]\n"
+                               "%t = gemm %h, %h {transpose_right=true} : f16[50,50]\n"
+                               "%u = gemm %t, %h : f16[50,70]\n"
+                               "%v = gemm %u, %s : f16[50,70]\n"
+                               "%g = gelu %v : f16[50,70]\n"
+                               "%z = add %g, %h : f16[50,70]\n"
+                               "output %z \"z\"\noutput %t \"t\"\n";
+    check_graph(text, 24, false);
+    check_graph(text, 40, true);
+    check_graph(text, 1, false);
+}
+
 /* For measurements by hand: a graph of one's own. */
 static void test_given(void **state) {
     (void)state;
@@ -195,9 +212,8 @@ static void test_given(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_two_products),
-        cmocka_unit_test(test_cast_between),
-        cmocka_unit_test(test_mlp),
+        cmocka_unit_test(test_two_products), cmocka_unit_test(test_cast_between),
+        cmocka_unit_test(test_mlp),          cmocka_unit_test(test_turns),
         cmocka_unit_test(test_given),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
