@@ -7,6 +7,8 @@
 //                    interleaved memory if WIDE; HALF_RIGHT: two blocks of 16 columns x 16 bytes a
 //                    panel
 //            all aligned to 32 bytes; left and output in different memory elements
+//            PACKED: output in blocks of 16 rows x 16 columns, rows of blocks outer; of a last block
+//            that is not full only its rows are written
 //            ODD: operands in half panels lack the second half of the last panel, others have zeros
 //            there
 // Over-read  none: every access stays inside the operands, and inside the worker's own rows
@@ -15,7 +17,8 @@
 // Numerics   per row and panel: partial F16 -> F32, four AMP instructions, result rounded to F16
 //
 // Symbols    ROWS 1 ... 6143, HALF_LEFT: 1 ... 256; PANELS, GROUPS >= 1; FP8, ACCUMULATE, WIDE, and
-//            if FP8 HALF_LEFT, HALF_RIGHT, ODD 0 or 1;
+//            if FP8 HALF_LEFT, HALF_RIGHT, ODD 0 or 1; PACKED 0 or 1, not with HALF_LEFT: GROUPS at
+//            most 8; then CHUNKS, USED, WORKER_0 ... WORKER_5, see below;
 //            TAMP_F16V4_E4_P0 ... P3 and TEXCH_SYNCZONE_LOCAL as in the SDK's headers
 //
 // Structure. The supervisor loads one block of right into the coefficients, launches the workers,
@@ -41,6 +44,13 @@
 // In half panels the left pointer jumps from word 1 of a row to word 2 (ACROSS) and from word 3 to
 // the next row (-ACROSS). Where the last panel is half a panel its words 0 and 1 stand in for words 2
 // and 3, whose coefficients are zero: a number that is added as +0, a NaN that is in the sum already.
+//
+// PACKED. The output of a worker's rows jumps where a block ends. Each worker works off CHUNKS pieces
+// of its rows one after the other, 1 ... 3, as if they were panels of a group: the partial pointer
+// jumps six bundles before a piece ends, the store pointer in bundle 5 of the next. WORKER_w holds the
+// pieces' rows in bytes 0 ... 2 (all but the last one have at least 3; of a last one that has not, the
+// last row is repeated) and in bits 24, 25 whether the output jumps after the first, the second; the
+// workers' rows follow each other, workers from USED on have none.
 
     .set QUOTIENT, ROWS / 6
     .set REST, ROWS - 6 * QUOTIENT
@@ -69,6 +79,12 @@
     .if 4 * MOST - 1 > 512
     .set HUGE, 1
     .endif
+    .if PACKED
+    .set FEW, USED < 6
+    .set SMALL, 0
+    .set NEAR, 1
+    .set HUGE, 0
+    .endif
     // The pointers must be packed anew when the store pointer changes group.
     .set REPACK, HUGE
     .if (NEAR == 0) & (GROUPS > 1)
@@ -82,7 +98,7 @@
     .set BACK, 0
     .set STEP01, 0
     .set STEP12, 0
-    .if SMALL
+    .if SMALL | PACKED
     .set FORE, 1
     .set BACK, 1
     .set STEP01, 2
@@ -94,6 +110,21 @@
     .set FORE, 1
     .endif
     .endif
+
+    // The steps in the first piece of a launch: where there are more, its rows follow each other.
+    .set FIRST01, STEP01
+    .set FIRST12, STEP12
+    .if PACKED
+    .if CHUNKS > 1
+    .set FIRST01, 0
+    .set FIRST12, 0
+    .endif
+    .endif
+
+    // PACKED: $m4 as above, for the left pointer alone, with the steps of the last piece; $m5 the
+    // output's BACK, its jump after the first piece, step 1 to 2; $m8 its FORE, its jump after the
+    // second piece, step 1 to 2; $m0, $m7, $m9 rounds of the loops; $m11 bytes from where the left
+    // pointer is after a group back to its start.
 
     // HALF_LEFT: strides of the left pointer and of the output's two, by fields:
     //              SMALL                              else
@@ -161,7 +192,7 @@
     .endm
 
     .macro STEP_BACK arguments:vararg
-    .if SMALL
+    .if SMALL | PACKED
     STRIDED $m5, \arguments
     .else
     STRIDED $m4, \arguments
@@ -203,7 +234,7 @@
 // Bundle 2: the left pointer from row 0 to 1, the partials' from 1 to 2.
     .macro STEP_ROW01 odd, load, take, phase, out
     .if HALF_LEFT == 0
-    STEP \load, \take, \phase, \out, STEP01, STEP12, 0
+    STEP \load, \take, \phase, \out, FIRST01, FIRST12, 0
     .elseif SMALL == 0
     STEP_ROW \odd, \load, \take, \phase, \out
     .elseif \odd
@@ -225,7 +256,9 @@
     .endm
 
     .macro STEP_STORE_FORE arguments:vararg
-    .if HALF_LEFT == 0
+    .if PACKED
+    STRIDED $m8, \arguments, 0, 0, 1
+    .elseif HALF_LEFT == 0
     STEP \arguments, 0, 0, FORE
     .elseif SMALL
     STRIDED $m5, \arguments, 0, 0, 3
@@ -242,6 +275,8 @@
     STEP \load, \take, \phase, \out, STEP12
     .elseif \where == 1
     STEP_BACK \load, \take, \phase, \out, STEP12, BACK
+    .elseif PACKED
+    STRIDED $m8, \load, \take, \phase, \out, 3, 1
     .else
     STEP \load, \take, \phase, \out, STEP12, FORE
     .endif
@@ -275,7 +310,7 @@
 // panel, or back to the first one.
     .macro STEP_NEXT_PANEL arguments:vararg
     .if HALF_LEFT == 0
-    STEP \arguments, FORE, STEP01
+    STEP \arguments, FORE, FIRST01
     ONWARD $m2
     .elseif SMALL
     STRIDED $m9, \arguments, 1, 2
@@ -285,7 +320,10 @@
     .endm
 
     .macro STEP_FIRST_PANEL arguments:vararg
-    .if HALF_LEFT == 0
+    .if PACKED
+    STEP \arguments, 0, FIRST01
+    MAIN sub $m2, $m2, $m11
+    .elseif HALF_LEFT == 0
     STEP_BACK \arguments, BACK, STEP01
     .if HUGE
     MAIN add $m2, $m2, $m9
@@ -358,6 +396,31 @@
     .endif
     .endm
 
+    .macro ROUNDS zero, odd, count
+    MAIN rpt \count, 3
+    STEP_ROW \odd, 1-(\zero), 1-(\zero), P2, $a4:5
+    STEP 1-(\zero), 1-(\zero), P3, $a6:7
+    STEP_ACROSS \odd, 1-(\zero), 1-(\zero), P0, $a4:5
+    STEP 1-(\zero), 1-(\zero), P1, $a6:7
+    .endm
+
+// PACKED: the last six bundles of a piece and the first six of the next. The jump is in a field of a
+// register; last: the next piece is the last one.
+    .macro NEXT_PIECE zero, strides, jump, last
+    STRIDED \strides, 1-(\zero), 1-(\zero), P2, $a4:5, 0, \jump
+    STEP 1-(\zero), 1-(\zero), P3, $a6:7
+    STEP 1-(\zero), 1-(\zero), P0, $a4:5
+    STEP 1-(\zero), 1-(\zero), P1, $a6:7
+    STEP 1-(\zero), 1-(\zero), P2, $a4:5, 0, (\last)*STEP01
+    STEP 1-(\zero), 1-(\zero), P3, $a6:7
+    STEP 1-(\zero), 1-(\zero), P0, $a4:5
+    STEP 1-(\zero), 1-(\zero), P1, $a6:7
+    STEP 1-(\zero), 1-(\zero), P2, $a4:5, (\last)*STEP01, (\last)*STEP12
+    STEP 1-(\zero), 1-(\zero), P3, $a6:7
+    STEP 1-(\zero), 1-(\zero), P0, $a4:5
+    STRIDED \strides, 1-(\zero), 1-(\zero), P1, $a6:7, 0, 0, \jump
+    .endm
+
 // The rest of a launch. next: what follows is 0 a panel of the same column group, 1 a new group,
 // 2 nothing.
     .macro TAIL zero, next, odd
@@ -369,16 +432,26 @@
     .set LOAD_NEXT, 0
     .endif
 
-    .if SMALL == 0
-    .if REST
-    MAIN rpt $m5, 3
+    .if PACKED
+    .if CHUNKS == 1
+    ROUNDS \zero, 0, $m0
+    .elseif CHUNKS == 2
+    ROUNDS \zero, 0, $m0
+    NEXT_PIECE \zero, $m5, 2, 1
+    ROUNDS \zero, 0, $m7
     .else
-    MAIN rpt QUOTIENT - 3, 3
+    ROUNDS \zero, 0, $m0
+    NEXT_PIECE \zero, $m5, 2, 0
+    ROUNDS \zero, 0, $m7
+    NEXT_PIECE \zero, $m8, 2, 1
+    ROUNDS \zero, 0, $m9
     .endif
-    STEP_ROW \odd, 1-(\zero), 1-(\zero), P2, $a4:5
-    STEP 1-(\zero), 1-(\zero), P3, $a6:7
-    STEP_ACROSS \odd, 1-(\zero), 1-(\zero), P0, $a4:5
-    STEP 1-(\zero), 1-(\zero), P1, $a6:7
+    .elseif SMALL == 0
+    .if REST
+    ROUNDS \zero, \odd, $m5
+    .else
+    ROUNDS \zero, \odd, QUOTIENT-3
+    .endif
     .endif
 
     .if (\zero) | (\next == 2)
@@ -516,6 +589,50 @@
     .endif
     .endm
 
+// PACKED: what worker `pieces` loads: $m4, $m5, $m8, $m11, $m0, $m7, $m9, bytes to its rows of left and
+// output, left step from row 0 to 1 in the first launch. FIRST_ROW goes on to the next worker.
+    .macro PACKED_RECORD pieces
+    .set PIECE1, (\pieces) & 0xFF
+    .set PIECE2, (\pieces) >> 8 & 0xFF
+    .set PIECE3, (\pieces) >> 16 & 0xFF
+    .set JUMP1, 1 + ((\pieces) >> 24 & 1) * 64 * (GROUPS - 1)
+    .set JUMP2, 1 + ((\pieces) >> 25 & 1) * 64 * (GROUPS - 1)
+    .set COUNT, PIECE1 + PIECE2 + PIECE3
+    .set LAST, PIECE1
+    .if CHUNKS == 2
+    .set LAST, PIECE2
+    .elseif CHUNKS == 3
+    .set LAST, PIECE3
+    .endif
+    .set END01, 1
+    .if LAST < 2
+    .set END01, -3
+    .endif
+    .set END12, 1
+    .if LAST < 3
+    .set END12, -3
+    .endif
+    .set PACKED_BACK, 1 - 4 * COUNT - (JUMP1 - 1) - (JUMP2 - 1)
+    FIELDS 4*(ROWS-COUNT)+1, END01, END12
+    FIELDS PACKED_BACK, JUMP1, END12
+    FIELDS PACKED_BACK+64, JUMP2, END12
+    .long 32 * COUNT + PANEL_BYTES * (PANELS - 1)
+    .irp piece, 1, 2, 3
+    .if (CHUNKS == \piece) & (LAST < 3)
+    .long 0
+    .else
+    .long PIECE\piece - 3
+    .endif
+    .endr
+    .long 32 * FIRST_ROW, FIRST_ROW / 16 * 512 * GROUPS + (FIRST_ROW & 15) * 32
+    .if CHUNKS == 1
+    .long END01
+    .else
+    .long 1
+    .endif
+    .set FIRST_ROW, FIRST_ROW + COUNT
+    .endm
+
     .macro HALF_STRIDES
     .if (REST > 0) & (FEW == 0)
     MAIN cmpult $m7, $m0, REST
@@ -562,6 +679,34 @@
       setzi $a0, 8 }
     { and $m0, $m0, 7
       uput $FP_CLR, $a0 } // clear the accumulators
+
+    .if PACKED
+    .if FEW
+    MAIN cmpult $m1, $m0, USED
+    MAIN brz $m1, .Lidle
+    .endif
+    MAIN mul $m10, $m0, 40
+    MAIN setzi $m4, .Lrecord
+    MAIN add $m10, $m10, $m4
+    MAIN ld32step $m4, $mzero, $m10+=, 1
+    MAIN ld32step $m5, $mzero, $m10+=, 1
+    MAIN ld32step $m8, $mzero, $m10+=, 1
+    MAIN ld32step $m11, $mzero, $m10+=, 1
+    MAIN ld32step $m0, $mzero, $m10+=, 1
+    MAIN ld32step $m7, $mzero, $m10+=, 1
+    MAIN ld32step $m9, $mzero, $m10+=, 1
+    MAIN ld32 $m2, $mvertex_base, $mzero, 0
+    MAIN ld32 $m6, $mvertex_base, $mzero, 1
+    MAIN ld32step $m3, $mzero, $m10+=, 1
+    MAIN add $m2, $m2, $m3
+    MAIN ld32step $m3, $mzero, $m10+=, 1
+    MAIN add $m6, $m6, $m3
+    .if ACCUMULATE
+    MAIN mov $m3, $m6
+    .else
+    MAIN ld32 $m3, $m10, $mzero, 0
+    .endif
+    .else
 
     // $m1 = bytes before the worker's first row
     .if FEW
@@ -638,6 +783,7 @@
     .if REPACK
     MAIN setzi $m7, 0xFFFFF
     .endif
+    .endif // PACKED
 
     // Bundles 0 ... 5 of the first launch have nothing to store.
     .set START_ODD, HALF_LAST & (PANELS == 1)
@@ -664,13 +810,13 @@
     .if HALF_LEFT & SMALL
     PAIR $m4, P2, $a4:5, $azeros, 4 * 3
     .else
-    PAIR $m4, P2, $a4:5, $azeros, 4 * STEP01
+    PAIR $m4, P2, $a4:5, $azeros, 4 * FIRST01
     .endif
     AMP P3, $a6:7, $azeros, $a2:3, ld64step $a2:3, $mzero, $m3+=, 1
     PAIR_ACROSS $a4:5
     PAIR $m4, P1, $a6:7, $a0:1, 0
     .if HALF_LEFT == 0
-    PAIR $m4, P2, $a4:5, $a0:1, STEP01 + 4 * STEP12
+    PAIR $m4, P2, $a4:5, $a0:1, FIRST01 + 4 * FIRST12
     .elseif SMALL & START_ODD
     PAIR $m7, P2, $a4:5, $a0:1, 1 + 4 * 2
     .elseif SMALL
@@ -698,7 +844,9 @@
     .else
     LEFT P0, $a4:5, 1
     LEFT P1, $a6:7, 1
-    .if SMALL
+    .if PACKED
+    LEFT P2, $a4:5, $m3
+    .elseif SMALL
     LEFT P2, $a4:5, $m8
     .else
     LEFT P2, $a4:5, 1
@@ -738,7 +886,16 @@
     MAIN exitz $mzero
     .endif
 
-    .if HALF_LEFT
+    .if PACKED
+    .pushsection .rodata
+    .align 4
+.Lrecord:
+    .set FIRST_ROW, 0
+    .irp pieces, WORKER_0, WORKER_1, WORKER_2, WORKER_3, WORKER_4, WORKER_5
+    PACKED_RECORD \pieces
+    .endr
+    .popsection
+    .elseif HALF_LEFT
     .pushsection .rodata
     .align 4
 .Lrecord:

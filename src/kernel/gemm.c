@@ -1,5 +1,5 @@
 /* GEMM on the AMP units: limits, operands, cycles and reference of gemm.S. */
-#include "kernel/launch.h"
+#include "kernel/gemm_packed.h"
 
 #include "chip/chip.h"
 #include "num/amp.h"
@@ -23,6 +23,11 @@ enum {
 
 static bool is_f8(const KernelGemm *gemm) {
     return gemm->precision == PRECISION_F8F143;
+}
+
+static uint64_t output_bytes(const KernelGemm *gemm) {
+    uint64_t rows = gemm->packed ? align_up(gemm->rows, PACKED_BLOCK) : gemm->rows;
+    return ROW_BYTES * rows * gemm->groups;
 }
 
 static uint64_t left_bytes(const KernelGemm *gemm) {
@@ -61,6 +66,18 @@ static Status check_halves(const KernelGemm *gemm, Diag *diag) {
     return STATUS_OK;
 }
 
+static Status check_packed(const KernelGemm *gemm, Diag *diag) {
+    PackedShare share;
+    if (gemm->packed && (gemm->half_left || !packed_share(gemm->rows, gemm->groups, &share)))
+        return diag_error(diag, ERR_KERNEL_SHAPE, DIAG_NOWHERE,
+                          "a GEMM kernel of %" PRIu32 " rows and %" PRIu32
+                          " column groups with packed output%s; at most %d groups are possible, "
+                          "rows as strides of 511 words reach, and whole left panels",
+                          gemm->rows, gemm->groups, gemm->half_left ? " and half left panels" : "",
+                          (int)PACKED_GROUPS_MOST);
+    return STATUS_OK;
+}
+
 static Status gemm_check(const KernelSpec *spec, Diag *diag) {
     const KernelGemm *gemm = &spec->gemm;
     if (gemm->rows == 0 || gemm->panels == 0 || gemm->groups == 0)
@@ -73,7 +90,7 @@ static Status gemm_check(const KernelSpec *spec, Diag *diag) {
                           "a GEMM kernel of %" PRIu32 " rows; at most %d are possible", gemm->rows,
                           ROWS_MOST);
     uint32_t interleaved = CHIP_TILE_MEM_END - CHIP_REGION1_BASE;
-    uint64_t output = (uint64_t)ROW_BYTES * gemm->rows * gemm->groups;
+    uint64_t output = output_bytes(gemm);
     uint64_t left = left_bytes(gemm), group = right_bytes(gemm), right = group * gemm->groups;
     uint32_t right_limit = gemm->wide_weights ? interleaved : CHIP_TILE_MEM_SIZE;
     if (output > interleaved)
@@ -82,7 +99,8 @@ static Status gemm_check(const KernelSpec *spec, Diag *diag) {
         return too_large(diag, "left", left, CHIP_TILE_MEM_SIZE);
     if (group > right_limit || right > right_limit)
         return too_large(diag, "right", right, right_limit);
-    return check_halves(gemm, diag);
+    Status status = check_halves(gemm, diag);
+    return status == STATUS_OK ? check_packed(gemm, diag) : status;
 }
 
 /* ---- operands */
@@ -91,7 +109,7 @@ static void gemm_interface(const KernelSpec *spec, KernelInterface *result) {
     const KernelGemm *gemm = &spec->gemm;
     result->operand_count = 3;
     result->operands[OUTPUT] = (KernelOperand){.name = "output",
-                                               .bytes = ROW_BYTES * gemm->rows * gemm->groups,
+                                               .bytes = (uint32_t)output_bytes(gemm),
                                                .alignment = ALIGNMENT,
                                                .memory_class = MEMORY_INTERLEAVED,
                                                .read = gemm->accumulate,
@@ -123,6 +141,9 @@ typedef struct Geometry {
     bool half_block;         /* the last block of a group is half a one */
     uint32_t quotient, rest; /* rows of a worker: quotient, one more for `rest` of them */
     bool few, small, near, huge, repack; /* as in gemm.S */
+    bool packed;
+    PackedShare share;
+    unsigned longest; /* workers */
 } Geometry;
 
 static Geometry geometry_of(const KernelGemm *gemm) {
@@ -140,6 +161,16 @@ static Geometry geometry_of(const KernelGemm *gemm) {
     s.near = 4 * (s.rows - s.quotient) + 1 <= 511;
     s.huge = 4 * (s.quotient + (s.rest > 0)) - 1 > 512;
     s.repack = s.huge || (!s.near && s.groups > 1);
+    uint32_t longest = s.few || !s.small ? s.rest : 0;
+    s.longest = first_workers(longest ? longest : WORKERS);
+    s.packed = gemm->packed;
+    if (s.packed) {
+        packed_share(gemm->rows, gemm->groups, &s.share);
+        s.few = s.share.used < WORKERS;
+        s.small = s.huge = s.repack = false;
+        s.near = true;
+        s.longest = s.share.longest;
+    }
     return s;
 }
 
@@ -165,6 +196,8 @@ static uint64_t head(const Geometry *s, bool group, bool zero) {
 static uint64_t tail(const Geometry *s, bool zero, int next) {
     uint64_t most = s->quotient + (s->rest > 0);
     uint64_t bundles = s->small ? 0 : 1 + 4 * (most - 3);
+    if (s->packed)
+        bundles = s->share.chunks + 4 * (uint64_t)(s->share.walk - 3);
     bundles += 6 + 1;
     if (next == 0)
         return bundles + (s->huge && !zero) + (s->half_left ? 0 : onward(s));
@@ -172,7 +205,7 @@ static uint64_t tail(const Geometry *s, bool zero, int next) {
         return bundles + 6;
     if (s->accumulate)
         bundles += onward(s);
-    if (s->half_left)
+    if (s->half_left || s->packed)
         return bundles + 1;
     if (s->panels > 1)
         bundles += add_bytes((uint64_t)ROW_BYTES * s->rows * (s->panels - 1), true);
@@ -196,6 +229,8 @@ static uint64_t start_strides(const Geometry *s) {
 static uint64_t start_launch(const Geometry *s) {
     uint64_t share = s->few ? 3 : s->rest ? 4 : 1;
     uint64_t bundles = 2 + share + 4 + s->accumulate + start_strides(s) + s->repack;
+    if (s->packed)
+        bundles = 2 + (s->few ? 2 : 0) + 3 + 7 + 6 + 1;
     int next = s->panels > 1 ? 0 : s->groups > 1 ? 1 : 2;
     return bundles + (s->accumulate ? 12 : 8) + tail(s, !s->accumulate, next);
 }
@@ -254,28 +289,25 @@ static uint64_t gemm_cycles(const KernelSpec *spec, unsigned start) {
     const KernelGemm *gemm = &spec->gemm;
     Geometry s = geometry_of(gemm);
     uint64_t launches = (uint64_t)s.panels * s.groups, panels = s.panels;
-    unsigned longest = s.few || !s.small ? s.rest : 0;
-    if (longest == 0)
-        longest = CHIP_WORKERS;
     uint64_t first =
         CHIP_SUP_TAKEN_BRANCH + prologue(&s) + load_cycles(gemm, panels == 1) + CHIP_RUNALL_LATENCY;
     uint64_t inner = between_launches(gemm, false), last = between_launches(gemm, true);
     uint64_t exposed = 0;
-    if (longest == CHIP_WORKERS) {
+    if (s.longest == ALL_WORKERS) {
         /* From the last exit: free slot 1, branch 8, sync 1; else the join takes 6. */
         uint64_t delay = 1 + CHIP_SUP_TAKEN_BRANCH + CHIP_SYNC_PASSED - CHIP_EXIT_TO_RESUME;
         exposed = back_branches(&s) * delay;
     }
     Starts starts = {.slot = (unsigned)((start + first) % CHIP_WORKERS)};
-    starts = start_launches(starts, longest, 0, 1);
+    starts = start_launches(starts, s.longest, 0, 1);
     if (inner == last || panels == 1) {
-        starts = start_launches(starts, longest, last, launches - 1);
+        starts = start_launches(starts, s.longest, last, launches - 1);
     } else {
-        starts = start_launches(starts, longest, inner, panels - 2);
-        starts = start_launches(starts, longest, last, 1);
+        starts = start_launches(starts, s.longest, inner, panels - 2);
+        starts = start_launches(starts, s.longest, last, 1);
         for (uint32_t group = 1; group < s.groups; group++) {
-            starts = start_launches(starts, longest, inner, panels - 1);
-            starts = start_launches(starts, longest, last, 1);
+            starts = start_launches(starts, s.longest, inner, panels - 1);
+            starts = start_launches(starts, s.longest, last, 1);
         }
     }
     uint64_t between = (launches - s.groups) * inner + (s.groups - 1) * last;
@@ -290,10 +322,11 @@ static uint64_t gemm_cycles(const KernelSpec *spec, unsigned start) {
 static void gemm_name(const KernelSpec *spec, char text[KERNEL_NAME_SIZE]) {
     const KernelGemm *gemm = &spec->gemm;
     static const char *const halves[] = {"", "_hl", "_hr", "_hlr"};
-    snprintf(text, KERNEL_NAME_SIZE, "gemm_%s_%s_%s_%" PRIu32 "x%" PRIu32 "x%" PRIu32 "%s%s",
+    snprintf(text, KERNEL_NAME_SIZE, "gemm_%s_%s_%s_%" PRIu32 "x%" PRIu32 "x%" PRIu32 "%s%s%s",
              is_f8(gemm) ? "f8" : "f16", gemm->accumulate ? "add" : "init",
              gemm->wide_weights ? "wide" : "narrow", gemm->rows, gemm->panels, gemm->groups,
-             halves[gemm->half_left + 2 * gemm->half_right], gemm->odd ? "_odd" : "");
+             halves[gemm->half_left + 2 * gemm->half_right], gemm->odd ? "_odd" : "",
+             gemm->packed ? "_packed" : "");
 }
 
 static void gemm_defines(const KernelSpec *spec, KernelSource *source) {
@@ -307,6 +340,17 @@ static void gemm_defines(const KernelSpec *spec, KernelSource *source) {
     source_define(source, "HALF_LEFT", gemm->half_left);
     source_define(source, "HALF_RIGHT", gemm->half_right);
     source_define(source, "ODD", gemm->odd);
+    source_define(source, "PACKED", gemm->packed);
+    if (gemm->packed) {
+        static const char *const workers[WORKERS] = {"WORKER_0", "WORKER_1", "WORKER_2",
+                                                     "WORKER_3", "WORKER_4", "WORKER_5"};
+        PackedShare share;
+        packed_share(gemm->rows, gemm->groups, &share);
+        source_define(source, "CHUNKS", share.chunks);
+        source_define(source, "USED", share.used);
+        for (uint32_t w = 0; w < WORKERS; w++)
+            source_define(source, workers[w], share.pieces[w]);
+    }
     source_define(source, "TAMP_F16V4_E4_P0", CHIP_TAMP_F16V4_E4_P0);
     source_define(source, "TAMP_F16V4_E4_P1", CHIP_TAMP_F16V4_E4_P0 + 1);
     source_define(source, "TAMP_F16V4_E4_P2", CHIP_TAMP_F16V4_E4_P0 + 2);
@@ -375,21 +419,40 @@ static void reference_panel(const KernelGemm *gemm, const uint8_t *left, const u
     }
 }
 
+/* Rows of a column group between Left order and blocks of 16 rows x 16 columns. */
+static void reference_repack(const KernelGemm *gemm, uint32_t group, uint8_t *blocks, uint8_t *rows,
+                             bool pack) {
+    for (size_t row = 0; row < gemm->rows; row++) {
+        size_t block = row / PACKED_BLOCK * gemm->groups + group;
+        uint8_t *in_block = blocks + (block * PACKED_BLOCK + row % PACKED_BLOCK) * ROW_BYTES;
+        uint8_t *in_rows = rows + row * ROW_BYTES;
+        memcpy(pack ? in_block : in_rows, pack ? in_rows : in_block, ROW_BYTES);
+    }
+}
+
 static void gemm_reference(const KernelSpec *spec, void *const operands[],
                            const int32_t scalars[]) {
     const KernelGemm *gemm = &spec->gemm;
     size_t panel_bytes = (size_t)ROW_BYTES * gemm->rows;
     int scale = is_f8(gemm) ? scalars[0] : 0;
     const uint8_t *left = operands[LEFT], *right = operands[RIGHT];
-    uint8_t *output = operands[OUTPUT];
-    for (uint32_t group = 0; group < gemm->groups; group++)
+    uint8_t rows[ROW_BYTES * PACKED_ROWS_MOST];
+    for (uint32_t group = 0; group < gemm->groups; group++) {
+        uint8_t *output = (uint8_t *)operands[OUTPUT] + group * panel_bytes;
+        if (gemm->packed) {
+            output = rows;
+            reference_repack(gemm, group, operands[OUTPUT], rows, false);
+        }
         for (uint32_t panel = 0; panel < gemm->panels; panel++) {
             bool zero = panel == 0 && !gemm->accumulate;
             bool odd = gemm->odd && panel == gemm->panels - 1;
             reference_panel(gemm, left + panel * panel_bytes,
                             right + group * right_bytes(gemm) + (size_t)BLOCK_BYTES * panel,
-                            (F16 *)(output + group * panel_bytes), zero, odd, scale);
+                            (F16 *)output, zero, odd, scale);
         }
+        if (gemm->packed)
+            reference_repack(gemm, group, operands[OUTPUT], rows, true);
+    }
 }
 
 static bool gemm_equal(const KernelSpec *a, const KernelSpec *b) {
@@ -397,7 +460,7 @@ static bool gemm_equal(const KernelSpec *a, const KernelSpec *b) {
     return x->precision == y->precision && x->accumulate == y->accumulate &&
            x->wide_weights == y->wide_weights && x->rows == y->rows && x->panels == y->panels &&
            x->groups == y->groups && x->half_left == y->half_left &&
-           x->half_right == y->half_right && x->odd == y->odd;
+           x->half_right == y->half_right && x->odd == y->odd && x->packed == y->packed;
 }
 
 const FamilyInfo family_gemm = {

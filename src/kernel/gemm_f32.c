@@ -24,14 +24,17 @@ enum {
 static Status gemm_check(const KernelSpec *spec, Diag *diag) {
     const KernelGemm *gemm = &spec->gemm;
     const uint32_t most = OPERAND_BYTES_MOST / ROW_BYTES;
-    if (gemm->half_left || gemm->half_right || gemm->odd || gemm->rows > most ||
+    if (gemm->half_left || gemm->half_right || gemm->odd || gemm->packed || gemm->rows > most ||
         gemm->panels > most || gemm->groups > most)
-        return diag_error(
-            diag, ERR_KERNEL_SHAPE, DIAG_NOWHERE,
-            "a GEMM kernel of f32 with %" PRIu32 " rows, %" PRIu32 " panels and %" PRIu32
-            " column groups%s; at most %" PRIu32 " of each are possible, and whole panels",
-            gemm->rows, gemm->panels, gemm->groups,
-            gemm->half_left || gemm->half_right || gemm->odd ? " in half panels" : "", most);
+        return diag_error(diag, ERR_KERNEL_SHAPE, DIAG_NOWHERE,
+                          "a GEMM kernel of f32 with %" PRIu32 " rows, %" PRIu32
+                          " panels and %" PRIu32 " column groups%s; at most %" PRIu32
+                          " of each are possible, whole panels and output as it drains",
+                          gemm->rows, gemm->panels, gemm->groups,
+                          gemm->packed                          ? " packed"
+                          : gemm->half_left || gemm->half_right ? " in half panels"
+                                                                : "",
+                          most);
     uint64_t rows = gemm->rows, panels = gemm->panels, groups = gemm->groups;
     Status status = check_operand_bytes("GEMM", "output", OUTPUT_ROW_BYTES * rows * groups, diag);
     if (status == STATUS_OK)
@@ -94,12 +97,13 @@ static uint64_t gemm_cycles(const KernelSpec *spec, unsigned start) {
     uint64_t launches = (uint64_t)gemm->panels * gemm->groups;
     uint64_t loads = gemm->wide_weights ? 32 : 64;
     bool panels = gemm->panels > 1, groups = gemm->groups > 1;
-    unsigned longest = gemm->rows % WORKERS ? gemm->rows % WORKERS : WORKERS;
+    uint32_t rest = gemm->rows % WORKERS;
+    unsigned longest = first_workers(rest ? rest : WORKERS);
     uint64_t store = MAX_OF(4u + panels + groups, (uint64_t)CHIP_SUP_RESULT_LATENCY);
     uint64_t first = CHIP_SUP_TAKEN_BRANCH + store + 2 + (groups ? CHIP_SYNC_PASSED : 0) + loads +
                      CHIP_RUNALL_LATENCY;
     uint64_t between = CHIP_EXIT_TO_RESUME + loads + CHIP_RUNALL_LATENCY, exposed = 0;
-    if (longest == WORKERS) {
+    if (longest == ALL_WORKERS) {
         /* From the last exit: free slot 1, branch 8, sync 1; else the join takes 6. One instruction
          * more before the branch to the next group. */
         uint64_t delay = 1 + CHIP_SUP_TAKEN_BRANCH + CHIP_SYNC_PASSED - CHIP_EXIT_TO_RESUME;

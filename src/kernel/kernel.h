@@ -57,6 +57,11 @@ typedef enum KernelFamily {
  *   left     half-panel Left: panels of `rows`        16 * rows * (2 * panels - odd)
  *   right    half-panel Right: groups, then panels    256 * (2 * panels - odd) * groups
  *
+ * `packed`: the result is F16 ORDER_TRANSPOSED_RIGHT of [rows, 16 * groups], the right operand of a
+ * product that follows: blocks of 16 rows x 16 columns, 512 bytes each, those of the same rows side
+ * by side; rows beyond the last one keep their bytes. Not with half_left; groups <= 8, rows up to
+ * 152 and fewer of many groups. A flat cast makes it half-panel F143.
+ *
  * Scalar (F143 only): sum of the scale exponents of left and right, -32…31.
  * Numerics: per row and panel the F16 partial widens to F32, four AMP instructions follow in phase
  * order (num/amp.h), and the result rounds once to F16, nearest even, saturating.
@@ -71,6 +76,7 @@ typedef struct KernelGemm {
     uint32_t rows, panels, groups; /* ≥ 1 each, rows ≤ 6143 */
     bool half_left, half_right;    /* operands in half-panel order; half_left: rows ≤ 256 */
     bool odd;                      /* half an operand panel less; wants one of them */
+    bool packed;                   /* output in blocks of 16 rows */
 } KernelGemm;
 
 /* Converts F16 to F143: code = round(value / 2^scale), nearest even, saturating at +-240;
@@ -371,7 +377,7 @@ const char *kernel_name(const KernelSpec *spec, char text[KERNEL_NAME_SIZE]);
 const char *kernel_entry(const KernelSpec *spec, char text[KERNEL_NAME_SIZE]);
 
 /* Source text of the kernel (embedded in the program) and the symbols that specialise it. */
-enum { KERNEL_MAX_DEFINES = 16 };
+enum { KERNEL_MAX_DEFINES = 32 };
 typedef struct KernelSource {
     const char *file; /* "gemm.S" */
     const char *text;

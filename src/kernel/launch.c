@@ -14,12 +14,14 @@ uint64_t launch_cycles(unsigned start, unsigned prologue, const uint64_t bundles
     return first + last + CHIP_EXIT_TO_RESUME + CHIP_SUP_TAKEN_BRANCH;
 }
 
-/* Cycles from the first cycle at which a worker may issue to the first issue of that worker, among
- * workers 0 ... longest-1, that starts last. The first cycle belongs to `slot`. */
-static unsigned last_start(unsigned slot, unsigned longest) {
-    if (slot == 0)
-        return longest - 1;
-    return slot < longest ? CHIP_WORKERS - 1 : longest - 1 + CHIP_WORKERS - slot;
+/* Cycles from the first cycle at which a worker may issue to the first issue of that worker of the
+ * set that starts last. The first cycle belongs to `slot`. */
+static unsigned last_start(unsigned slot, unsigned set) {
+    unsigned last = 0;
+    for (unsigned worker = 0; worker < WORKERS; worker++)
+        if (set >> worker & 1)
+            last = MAX_OF(last, (worker + CHIP_WORKER_SLOTS - slot) % CHIP_WORKER_SLOTS);
+    return last;
 }
 
 Starts start_launches(Starts now, unsigned longest, uint64_t period, uint64_t launches) {

@@ -10,15 +10,23 @@ enum { WORKERS = CHIP_WORKERS };
  * worker w executes bundles[w] >= 1 bundles; see kernel_cycles. */
 uint64_t launch_cycles(unsigned start, unsigned prologue, const uint64_t bundles[WORKERS]);
 
-/* `launches` launches one after the other, whose workers 0 ... longest-1 are the longest: each
- * begins `period` cycles and a multiple of 6 after the one before. sum: what these workers wait for
- * their slots, that which starts last; slot: the one at the last launch's start. */
+/* `launches` launches one after the other, the longest of whose workers are those in the set
+ * `longest`: each begins `period` cycles and a multiple of 6 after the one before. sum: what these
+ * workers wait for their slots, that which starts last; slot: the one at the last launch's start.
+ */
 typedef struct Starts {
     unsigned slot;
     uint64_t sum;
 } Starts;
 
 Starts start_launches(Starts now, unsigned longest, uint64_t period, uint64_t launches);
+
+enum { ALL_WORKERS = (1 << WORKERS) - 1 };
+
+/* The first `count` workers. */
+static inline unsigned first_workers(uint32_t count) {
+    return (1u << count) - 1;
+}
 
 /* Units are dealt like cards: this many of `total` go to `worker`. */
 static inline uint32_t dealt_units(uint32_t total, uint32_t worker) {

@@ -336,7 +336,8 @@ static inline KernelSpec rig_gemm(uint32_t rows, uint32_t panels, uint32_t group
                                  .groups = groups,
                                  .half_left = f8 && variant & 8,
                                  .half_right = f8 && variant & 16,
-                                 .odd = f8 && variant & 32 && variant & 24}};
+                                 .odd = f8 && variant & 32 && variant & 24,
+                                 .packed = variant & 64 && !(f8 && variant & 8)}};
 }
 
 /* Where two operands may be the same bytes, makes them so. */
