@@ -59,8 +59,8 @@ typedef enum KernelFamily {
  *
  * `packed`: the result is F16 ORDER_TRANSPOSED_RIGHT of [rows, 16 * groups], the right operand of a
  * product that follows: blocks of 16 rows x 16 columns, 512 bytes each, those of the same rows side
- * by side; rows beyond the last one keep their bytes. Not with half_left; groups <= 8, rows up to
- * 152 and fewer of many groups. A flat cast makes it half-panel F143.
+ * by side; rows beyond the last one keep their bytes. Not with
+ * half_left; up to 144 rows of up to 7 groups, 96 of 8. A flat cast makes it half-panel F143.
  *
  * Scalar (F143 only): sum of the scale exponents of left and right, -32…31.
  * Numerics: per row and panel the F16 partial widens to F32, four AMP instructions follow in phase

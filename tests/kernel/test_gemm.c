@@ -145,6 +145,29 @@ static void every_packed(void **state) {
     }
 }
 
+/* Packed output is the plain one in ORDER_TRANSPOSED_RIGHT. */
+static void packed_is_right(void **state) {
+    (void)state;
+    enum { ROWS = 48, GROUPS = 3, COLUMNS = 16 * GROUPS };
+    static F16 left[2 * 16 * ROWS], right[2 * 16 * COLUMNS];
+    static F16 plain[ROWS * COLUMNS], packed[ROWS * COLUMNS];
+    Random random = random_seed(9);
+    fill_halves((uint8_t *)left, sizeof left, &random, VALUES_PLAIN);
+    fill_halves((uint8_t *)right, sizeof right, &random, VALUES_PLAIN);
+    KernelSpec spec = rig_gemm(ROWS, 2, GROUPS, 1);
+    kernel_reference(&spec, (void *[]){plain, left, right}, NULL);
+    spec.gemm.packed = true;
+    kernel_reference(&spec, (void *[]){packed, left, right}, NULL);
+    Layout a, b;
+    const Precision f16 = {.kind = PRECISION_F16};
+    const uint32_t dims[] = {ROWS, COLUMNS};
+    assert_true(layout_make(&a, (Order){.kind = ORDER_LEFT}, f16, 2, dims));
+    assert_true(layout_make(&b, (Order){.kind = ORDER_TRANSPOSED_RIGHT}, f16, 2, dims));
+    for (uint32_t index[2] = {0, 0}; index[0] < ROWS; index[0]++)
+        for (index[1] = 0; index[1] < COLUMNS; index[1]++)
+            assert_int_equal(plain[layout_offset(&a, index)], packed[layout_offset(&b, index)]);
+}
+
 /* One product of logical matrices in whole and in half panels, all operands placed by the closed
  * form of their orders: the same bits. */
 static void halves_are_whole(void **state) {
@@ -342,7 +365,18 @@ static void limits(void **state) {
     spec = rig_gemm(3, 1, 1, 1);
     spec.gemm.half_right = true;
     assert_int_equal(kernel_check(&spec, &diag), ERR_KERNEL_SHAPE);
-    assert_int_equal(diag.errors, 9);
+    spec = rig_gemm(144, 1, 7, 64);
+    assert_int_equal(kernel_check(&spec, &diag), STATUS_OK);
+    spec = rig_gemm(96, 1, 8, 64);
+    assert_int_equal(kernel_check(&spec, &diag), STATUS_OK);
+    spec.gemm.groups = 9;
+    assert_int_equal(kernel_check(&spec, &diag), ERR_KERNEL_SHAPE);
+    spec = rig_gemm(161, 1, 1, 64);
+    assert_int_equal(kernel_check(&spec, &diag), ERR_KERNEL_SHAPE);
+    spec = rig_gemm(96, 1, 1, 8);
+    spec.gemm.packed = true;
+    assert_int_equal(kernel_check(&spec, &diag), ERR_KERNEL_SHAPE);
+    assert_int_equal(diag.errors, 12);
     diag_free(&diag);
 }
 
@@ -368,6 +402,7 @@ int main(void) {
         cmocka_unit_test(every_half_specialisation),
         cmocka_unit_test(halves_are_whole),
         cmocka_unit_test(every_packed),
+        cmocka_unit_test(packed_is_right),
         cmocka_unit_test(tall),
         cmocka_unit_test(random_shapes),
         cmocka_unit_test(after_nans),
