@@ -62,12 +62,12 @@ Status gelu_check(const KernelSpec *spec, Diag *diag) {
         return diag_error(diag, ERR_KERNEL_SHAPE, DIAG_NOWHERE,
                           "a GELU kernel with bias of lines that does not transpose");
     if (gelu->turn != KERNEL_TURN_NONE &&
-        (gelu->bias == KERNEL_BIAS_COLUMNS || gelu->output != PRECISION_F8F143 || !gelu->half ||
+        (gelu->bias == KERNEL_BIAS_COLUMNS || (gelu->output == PRECISION_F8F143 && !gelu->half) ||
          gelu->rows % LANES))
         return diag_error(diag, ERR_KERNEL_SHAPE, DIAG_NOWHERE,
                           "a GELU kernel that transposes %" PRIu32
-                          " lines; it takes multiples of 16, bias of lines, and has f8f143 output "
-                          "in lines of 16 bytes",
+                          " lines; it takes multiples of 16, bias of lines, and makes lines of 16 "
+                          "values",
                           gelu->rows);
     Status status = check_operand_bytes("GELU", "source", source_bytes(gelu), diag);
     if (status == STATUS_OK)
@@ -78,7 +78,7 @@ Status gelu_check(const KernelSpec *spec, Diag *diag) {
 void gelu_interface(const KernelSpec *spec, KernelInterface *result) {
     const KernelGelu *gelu = &spec->gelu;
     Body body = body_of(gelu);
-    uint32_t same = body.f8 ? 0 : 1u << SOURCE;
+    uint32_t same = body.f8 || gelu->turn != KERNEL_TURN_NONE ? 0 : 1u << SOURCE;
     result->operands[OUTPUT] = (KernelOperand){.name = "output",
                                                .bytes = (uint32_t)output_bytes(gelu),
                                                .alignment = 8,

@@ -14,6 +14,10 @@ static bool has_bias(const KernelGelu *gelu) {
     return gelu->bias != KERNEL_BIAS_NONE;
 }
 
+static bool is_f8(const KernelGelu *gelu) {
+    return gelu->output == PRECISION_F8F143;
+}
+
 static bool blocks_of_panels(const KernelGelu *gelu) {
     return gelu->turn == KERNEL_TURN_LEFT && gelu->panels > 1;
 }
@@ -27,25 +31,36 @@ void gelu_turn_interface(const KernelGelu *gelu, KernelInterface *result) {
 static void turn_scalars(const KernelSpec *spec, int32_t scalars[]) {
     const KernelGelu *gelu = &spec->gelu;
     uint32_t tiles = gelu->rows / TILE;
-    scalars[1] = pack_halves(tiles / PAIRS, tiles % PAIRS);
+    scalars[is_f8(gelu)] = pack_halves(tiles / PAIRS, tiles % PAIRS);
     if (gelu->panels > 1)
-        scalars[2] = (int32_t)(2 * BLOCK * gelu->rows);
+        scalars[is_f8(gelu) + 1] = (int32_t)(2 * BLOCK * gelu->rows);
+}
+
+/* Bundles of a strip of that many tiles, and from one to the next. */
+static uint64_t strip_bundles(const KernelGelu *gelu, uint64_t tiles) {
+    uint64_t bias = has_bias(gelu);
+    if (is_f8(gelu))
+        return 49 + 7 * bias + (30 + 4 * bias) * (tiles - 1);
+    return 51 + 7 * bias + (36 + 4 * bias) * (tiles - 1);
+}
+
+static uint64_t worker_bundles(const KernelGelu *gelu, uint64_t tiles) {
+    uint64_t f8 = is_f8(gelu), panels = gelu->panels, next = f8 ? 1 : 3, ends;
+    if (panels == 1)
+        ends = 2 * (2 + next);
+    else
+        ends = panels * (8 + 2 * next + (gelu->turn == KERNEL_TURN_LEFT ? 2 : 3 + f8));
+    return 29 - f8 + 3 * has_bias(gelu) + 2 * panels * strip_bundles(gelu, tiles) + ends + 1;
 }
 
 static uint64_t turn_cycles(const KernelSpec *spec, unsigned start) {
     const KernelGelu *gelu = &spec->gelu;
-    uint64_t bias = has_bias(gelu), panels = gelu->panels, bundles[WORKERS];
+    uint64_t bundles[WORKERS];
     for (uint32_t w = 0; w < WORKERS; w++) {
         uint32_t tiles = gelu->rows / TILE, pair = w / 2;
-        uint64_t mine = tiles / PAIRS + (pair < tiles % PAIRS);
-        uint64_t strip = 49 + 7 * bias + (30 + 4 * bias) * (mine - 1), ends;
-        if (panels == 1)
-            ends = 2 * 3;
-        else
-            ends = panels * (gelu->turn == KERNEL_TURN_LEFT ? 12 : 14);
-        bundles[w] = 28 + 3 * bias + 2 * panels * strip + ends + 1;
+        bundles[w] = worker_bundles(gelu, tiles / PAIRS + (pair < tiles % PAIRS));
     }
-    return launch_cycles(start, (unsigned)(10 + bias + (panels > 1)), bundles);
+    return launch_cycles(start, 10u + has_bias(gelu) + (gelu->panels > 1), bundles);
 }
 
 static void turn_entry(const KernelSpec *spec, char text[KERNEL_NAME_SIZE]) {
@@ -53,20 +68,21 @@ static void turn_entry(const KernelSpec *spec, char text[KERNEL_NAME_SIZE]) {
     const char *blocks = gelu->panels == 1                ? ""
                          : gelu->turn == KERNEL_TURN_LEFT ? "_left"
                                                           : "_right";
-    snprintf(text, KERNEL_NAME_SIZE, "gelu_turn%s%s_%" PRIu32, has_bias(gelu) ? "_bias" : "",
-             blocks, gelu->panels);
+    snprintf(text, KERNEL_NAME_SIZE, "gelu_turn%s%s%s_%" PRIu32, is_f8(gelu) ? "" : "_f16",
+             has_bias(gelu) ? "_bias" : "", blocks, gelu->panels);
 }
 
 static void turn_name(const KernelSpec *spec, char text[KERNEL_NAME_SIZE]) {
     const KernelGelu *gelu = &spec->gelu;
-    snprintf(text, KERNEL_NAME_SIZE, "gelu_turn%s_%s_%" PRIu32 "x%" PRIu32,
-             has_bias(gelu) ? "_bias" : "", gelu->turn == KERNEL_TURN_LEFT ? "left" : "right",
-             gelu->rows, gelu->panels);
+    snprintf(text, KERNEL_NAME_SIZE, "gelu_turn%s%s_%s_%" PRIu32 "x%" PRIu32,
+             is_f8(gelu) ? "" : "_f16", has_bias(gelu) ? "_bias" : "",
+             gelu->turn == KERNEL_TURN_LEFT ? "left" : "right", gelu->rows, gelu->panels);
 }
 
 static void turn_defines(const KernelSpec *spec, KernelSource *source) {
     const KernelGelu *gelu = &spec->gelu;
     source_define(source, "PANELS", gelu->panels);
+    source_define(source, "F8", is_f8(gelu));
     source_define(source, "BIAS", has_bias(gelu));
     source_define(source, "LEFT", blocks_of_panels(gelu));
     source_define(source, "LINEAR", GELU_LINEAR);

@@ -213,8 +213,8 @@ typedef enum KernelTurn { KERNEL_TURN_NONE, KERNEL_TURN_LEFT, KERNEL_TURN_RIGHT 
  *   source   panels                                    32 * rows * panels
  *   bias     unless KERNEL_BIAS_NONE
  *
- * turn: F143 and half only, KERNEL_BIAS_NONE or KERNEL_BIAS_ROWS; rows is a multiple of 16. Block b
- * of 16 lines of panel p becomes a block of 16 lines (256 bytes) at position
+ * turn: F16, or F143 with half; KERNEL_BIAS_NONE or KERNEL_BIAS_ROWS; rows is a multiple of 16, and
+ * output is not the source. Block b of 16 lines of panel p becomes a block of 16 lines at position
  *   KERNEL_TURN_LEFT   b * panels + p
  *   KERNEL_TURN_RIGHT  p * (rows / 16) + b
  * Without turn KERNEL_BIAS_ROWS does not exist.

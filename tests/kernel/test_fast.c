@@ -87,7 +87,7 @@ static KernelSpec random_gelu(Random *random) {
     if (random_below(random, 3) == 0)
         gelu = (KernelGelu){.bias = bits & 1 ? KERNEL_BIAS_ROWS : KERNEL_BIAS_NONE,
                             .turn = bits & 2 ? KERNEL_TURN_LEFT : KERNEL_TURN_RIGHT,
-                            .output = PRECISION_F8F143,
+                            .output = gelu.output,
                             .half = true,
                             .rows = 16 * (1 + gelu.rows / 16),
                             .panels = gelu.panels};

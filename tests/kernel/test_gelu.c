@@ -60,12 +60,12 @@ static void every_specialisation(void **state) {
                 }
 }
 
-static KernelSpec turned(KernelTurn turn, bool bias, uint32_t rows, uint32_t panels) {
+static KernelSpec turned(KernelTurn turn, Kind kind, bool bias, uint32_t rows, uint32_t panels) {
     return (KernelSpec){.family = KERNEL_GELU,
                         .gelu = {.bias = bias ? KERNEL_BIAS_ROWS : KERNEL_BIAS_NONE,
                                  .turn = turn,
-                                 .output = PRECISION_F8F143,
-                                 .half = true,
+                                 .output = kind == F16_OUTPUT ? PRECISION_F16 : PRECISION_F8F143,
+                                 .half = kind == F8_HALF,
                                  .rows = rows,
                                  .panels = panels}};
 }
@@ -73,11 +73,12 @@ static KernelSpec turned(KernelTurn turn, bool bias, uint32_t rows, uint32_t pan
 static void transposed(void **state) {
     (void)state;
     Random random = random_seed(2);
-    for (uint32_t blocks = 1; blocks <= 7; blocks++)
+    for (uint32_t blocks = 1; blocks <= 5; blocks++)
         for (uint32_t panels = 1; panels <= 4; panels++)
             for (int turn = KERNEL_TURN_LEFT; turn <= KERNEL_TURN_RIGHT; turn++)
-                for (int bias = 0; bias < 2; bias++) {
-                    KernelSpec spec = turned((KernelTurn)turn, bias, 16 * blocks, panels);
+                for (unsigned variant = 0; variant < 4; variant++) {
+                    KernelSpec spec = turned((KernelTurn)turn, variant & 1 ? F8_HALF : F16_OUTPUT,
+                                             variant & 2, 16 * blocks, panels);
                     check(&spec, &random);
                 }
 }
@@ -133,8 +134,8 @@ static KernelSpec random_spec(Random *random) {
     switch (random_below(random, 3)) {
     case 0: return gelu((Kind)(bits % KINDS), bits & 8, rows, panels);
     case 1:
-        return turned(bits & 1 ? KERNEL_TURN_LEFT : KERNEL_TURN_RIGHT, bits & 2,
-                      16 * ((rows + 15) / 16), panels);
+        return turned(bits & 1 ? KERNEL_TURN_LEFT : KERNEL_TURN_RIGHT,
+                      bits & 4 ? F8_HALF : F16_OUTPUT, bits & 2, 16 * ((rows + 15) / 16), panels);
     default:
         return reduced(2 + (uint32_t)random_below(random, 12), bits & 1, bits & 2, bits & 4, rows,
                        panels);
@@ -159,8 +160,10 @@ static void large(void **state) {
     const KernelSpec specs[] = {gelu(F16_OUTPUT, true, 2, 3000),
                                 gelu(F8_FULL, true, 1, 4001),
                                 gelu(F8_HALF, false, 6000, 1),
-                                turned(KERNEL_TURN_LEFT, true, 16, 300),
-                                turned(KERNEL_TURN_RIGHT, false, 6000, 1),
+                                turned(KERNEL_TURN_LEFT, F8_HALF, true, 16, 300),
+                                turned(KERNEL_TURN_RIGHT, F8_HALF, false, 6000, 1),
+                                turned(KERNEL_TURN_LEFT, F16_OUTPUT, true, 16, 300),
+                                turned(KERNEL_TURN_RIGHT, F16_OUTPUT, false, 6000, 1),
                                 reduced(127, true, true, true, 3, 30),
                                 reduced(3, false, true, false, 1, 2500)};
     for (size_t i = 0; i < COUNT_OF(specs); i++)
@@ -172,12 +175,10 @@ static void limits(void **state) {
     Diag diag;
     diag_init(&diag);
     KernelSpec lines = gelu(F16_OUTPUT, true, 6, 1),
-               columns = turned(KERNEL_TURN_LEFT, true, 16, 1);
-    KernelSpec whole = columns, halves = columns;
+               columns = turned(KERNEL_TURN_LEFT, F8_HALF, true, 16, 1);
+    KernelSpec whole = turned(KERNEL_TURN_LEFT, F8_FULL, true, 16, 1);
     lines.gelu.bias = KERNEL_BIAS_ROWS;
     columns.gelu.bias = KERNEL_BIAS_COLUMNS;
-    whole.gelu.half = false;
-    halves.gelu.output = PRECISION_F16;
     const KernelSpec wrong[] = {gelu(F16_OUTPUT, false, 0, 1),
                                 gelu(F8_HALF, false, 1, 0),
                                 gelu(F16_OUTPUT, false, 13313, 1),
@@ -187,9 +188,8 @@ static void limits(void **state) {
                                 lines,
                                 columns,
                                 whole,
-                                halves,
-                                turned(KERNEL_TURN_LEFT, false, 8, 1),
-                                turned(KERNEL_TURN_RIGHT, true, 24, 2),
+                                turned(KERNEL_TURN_LEFT, F8_HALF, false, 8, 1),
+                                turned(KERNEL_TURN_RIGHT, F8_HALF, true, 24, 2),
                                 reduced(1, true, false, false, 4, 1),
                                 reduced(128, true, false, false, 4, 1),
                                 reduced(3, true, false, true, 6657, 1)};
@@ -199,7 +199,7 @@ static void limits(void **state) {
     single.gelu.output = PRECISION_F32;
     assert_int_equal(kernel_check(&single, &diag), ERR_KERNEL_PRECISION);
     const KernelSpec right[] = {gelu(F16_OUTPUT, false, 13312, 1), gelu(F8_HALF, true, 1, 13312),
-                                turned(KERNEL_TURN_LEFT, true, 16, 832),
+                                turned(KERNEL_TURN_LEFT, F8_HALF, true, 16, 832),
                                 reduced(3, false, true, true, 1, 6656)};
     for (size_t i = 0; i < COUNT_OF(right); i++)
         assert_int_equal(kernel_check(&right[i], &diag), STATUS_OK);
@@ -214,9 +214,10 @@ static void specs_compare(void **state) {
                                 gelu(F8_FULL, false, 4, 3),
                                 gelu(F8_FULL, false, 5, 3),
                                 gelu(F8_FULL, false, 4, 2),
-                                turned(KERNEL_TURN_LEFT, false, 16, 3),
-                                turned(KERNEL_TURN_RIGHT, false, 16, 3),
-                                turned(KERNEL_TURN_RIGHT, true, 16, 3),
+                                turned(KERNEL_TURN_LEFT, F8_HALF, false, 16, 3),
+                                turned(KERNEL_TURN_RIGHT, F8_HALF, false, 16, 3),
+                                turned(KERNEL_TURN_RIGHT, F8_HALF, true, 16, 3),
+                                turned(KERNEL_TURN_RIGHT, F16_OUTPUT, true, 16, 3),
                                 reduced(3, false, false, false, 4, 3),
                                 reduced(4, false, false, false, 4, 3),
                                 reduced(3, true, false, false, 4, 3),

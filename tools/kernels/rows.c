@@ -30,12 +30,12 @@
             .panels = (p)                                                                          \
         }                                                                                          \
     }
-#define TURN(b, r, p)                                                                              \
+#define TURN(b, o, r, p)                                                                           \
     {                                                                                              \
         .family = KERNEL_GELU, .gelu = {                                                           \
             .bias = (b),                                                                           \
             .turn = KERNEL_TURN_LEFT,                                                              \
-            .output = PRECISION_F8F143,                                                            \
+            .output = (o),                                                                         \
             .half = true,                                                                          \
             .rows = (r),                                                                           \
             .panels = (p)                                                                          \
@@ -113,9 +113,9 @@
             1, 0, 2 * (r) * (p), bundles, why                                                      \
         }                                                                                          \
     }
-#define TURN_ROW(name, b, r, p, aim, bundles, why)                                                 \
+#define TURN_ROW(name, b, o, r, p, aim, bundles, why)                                              \
     {                                                                                              \
-        name, "8 values", TURN(b, r, p), TURN(b, (r) + 96, p), 2 * (r) * (p),                      \
+        name, "8 values", TURN(b, o, r, p), TURN(b, o, (r) + 96, p), 2 * (r) * (p),                \
             2 * ((r) + 96) * (p), 0, aim, {                                                        \
             1, 0, 2 * (r) * (p), bundles, why                                                      \
         }                                                                                          \
@@ -194,9 +194,15 @@ const Row kernel_rows[] = {
              "the same and the bias"),
     GELU_ROW("GELU to F143 lines of 32, with bias, 82 x 160", COLUMNS, F8, false, 82, 10, 0, 0, 17,
              "the same"),
-    TURN_ROW("GELU to F143, transposed, 144 x 16", NO_BIAS, 144, 1, 7372, 15,
+    TURN_ROW("GELU to F143, transposed, 144 x 16", NO_BIAS, F8, 144, 1, 7372, 15,
              "as without transposing, which the main lane does meanwhile"),
-    TURN_ROW("GELU to F143 with bias, transposed, 144 x 16", ROWS, 144, 1, 7372, 17, "the same"),
+    TURN_ROW("GELU to F143 with bias, transposed, 144 x 16", ROWS, F8, 144, 1, 7372, 17,
+             "the same"),
+    TURN_ROW("GELU to F16, transposed, 144 x 16", NO_BIAS, F16, 144, 1, 0, 18,
+             "main lane: two loads, four words to main registers, four sorts and stores, two "
+             "constants, two for addresses"),
+    TURN_ROW("GELU to F16 with bias, transposed, 144 x 16", ROWS, F16, 144, 1, 0, 20,
+             "the same and two of bias"),
     REDUCE_GELU_ROW("reduce 82 x 32 x 6, bias, GELU", 6, COLUMNS, F16, 82, 2, 17892, 0, 27,
                     "6 accumulations, two operations that read out 4 lanes, a mix more than quads, "
                     "and bias and GELU but for mix"),
