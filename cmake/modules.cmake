@@ -1,7 +1,7 @@
 # The modules, in the only order in which they may include each other (docs/architecture.md).
 # tests/structure/include_order.sh reads MODULE_ORDER from this file.
 set(MODULE_ORDER base num chip isa asm sim tensor graph model kernel plan check lower place xchg
-                 emit pack compile run prof image quant api cli)
+                 emit pack compile run trial prof image quant api cli)
 
 tw_module(base Threads::Threads)
 file(GLOB pages CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/docs/errors/TW*.md)
@@ -31,5 +31,6 @@ tw_module(compile tw_pack tw_place tw_emit)
 tw_module(run tw_pack tw_tensor tw_sim tw_num tw_chip tw_base)
 tw_module(image tw_base PkgConfig::PNG PkgConfig::JPEG PkgConfig::ZLIB)
 tw_module(quant tw_image tw_model tw_num PkgConfig::JANSSON PkgConfig::XXHASH m)
-tw_module(api tw_quant tw_run tw_compile tw_check tw_model tw_sim tw_asm)
+tw_module(trial tw_sim tw_asm tw_model tw_num tw_isa tw_chip tw_base m)
+tw_module(api tw_trial tw_quant tw_run tw_compile tw_check tw_model tw_sim tw_asm)
 tw_module(cli tw_api tw_base PkgConfig::JANSSON)

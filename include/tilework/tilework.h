@@ -5,6 +5,7 @@
 #include "tilework/base.h"
 #include "tilework/bench.h"
 #include "tilework/compile.h"
+#include "tilework/kernel.h"
 #include "tilework/package.h"
 #include "tilework/quantize.h"
 #include "tilework/run.h"

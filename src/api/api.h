@@ -1,6 +1,7 @@
 /* What the handles of the public interface hold. */
 #pragma once
 
+#include "asm/asm.h"
 #include "base/diag.h"
 #include "base/pool.h"
 #include "graph/graph.h"
@@ -48,3 +49,6 @@ TwStatus api_wrap_package(TwContext *context, Package *package, TwPackage **hand
  * writes; mem_free. Errors: ERR_CPP_START, ERR_CPP_FAILED. */
 Status api_preprocess(const char *source, const TwAssembleOptions *options, char **text,
                       size_t *size, Diag *diag);
+/* Preprocesses and assembles a source file; asm_object_free. *object stays as it is on failure. */
+Status api_assemble(const char *source, const TwAssembleOptions *options, AsmObject **object,
+                    Diag *diag);

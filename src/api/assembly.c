@@ -83,30 +83,34 @@ static Status assemble_text(const char *source, const char *text, size_t size,
     return status;
 }
 
+Status api_assemble(const char *source, const TwAssembleOptions *options, AsmObject **object,
+                    Diag *diag) {
+    char *text;
+    size_t size;
+    Status status = options->preprocessor ? preprocess(source, options, &text, &size, diag)
+                                          : file_read(source, (uint8_t **)&text, &size, diag);
+    if (status != STATUS_OK)
+        return status;
+    status = assemble_text(source, text, size, options, object, diag);
+    mem_free(text);
+    return status;
+}
+
 TwStatus tw_assemble(TwContext *context, const char *source, const char *object,
                      const TwAssembleOptions *options) {
     static const TwAssembleOptions none = {0};
     options = options ? options : &none;
-    char *text;
-    size_t size;
     if (file_is_same(source, object)) /* it must outlive a slip of the pen */
         return (TwStatus)diag_error(&context->diag, ERR_FILE_WRITE,
                                     (DiagPlace){.file = object, .tile = -1},
                                     "cannot write: it is the source");
-    Status status = options->preprocessor
-                        ? preprocess(source, options, &text, &size, &context->diag)
-                        : file_read(source, (uint8_t **)&text, &size, &context->diag);
-    if (status != STATUS_OK)
-        return (TwStatus)status;
     AsmObject *assembled = NULL;
-    status = assemble_text(source, text, size, options, &assembled, &context->diag);
-    TwStatus result = (TwStatus)status;
+    TwStatus result = (TwStatus)api_assemble(source, options, &assembled, &context->diag);
     if (result == 0 && options->listing)
         result = print_listing(context, assembled, options->listing);
     if (result == 0)
         result = write_object(context, assembled, object);
     asm_object_free(assembled);
-    mem_free(text);
     return result;
 }
 

@@ -20,8 +20,8 @@ typedef struct Verb {
 } Verb;
 
 extern const Verb verb_bench, verb_compile, verb_run, verb_inspect, verb_verify, verb_diff,
-    verb_quantize, verb_merge, verb_encode, verb_asm, verb_disasm, verb_isa, verb_explain,
-    verb_version, verb_help;
+    verb_quantize, verb_merge, verb_encode, verb_asm, verb_disasm, verb_kernel, verb_isa,
+    verb_explain, verb_version, verb_help;
 
 struct Cli {
     const Verb *verb;
