@@ -4,8 +4,6 @@
 #include "tilework/run.h"
 
 typedef struct TwBenchOptions {
-    uint32_t rows, inner, columns;
-    TwPrecision operand;
     TwCompileOptions compile;
     uint64_t seed;
     double weight_sigma;      /* 0: 1/√inner */
@@ -17,7 +15,8 @@ typedef struct TwBenchReport {
     TwPackage *package; /* what was run, read back from the file; NULL if it did not come so far */
     uint64_t package_bytes;
     TwRunReport run, sampled;
-    /* The output against the numeric twin (bit by bit) and the F64 reference. */
+    /* The outputs against the numeric twin (bit by bit) and the F64 reference; of several outputs
+     * the sums of differing values and NaNs, and the largest errors. */
     bool bit_exact;
     uint64_t differing, nans;
     double max_abs_error, rel_rms_error;
@@ -29,5 +28,6 @@ typedef struct TwBenchReport {
 #define TW_BENCH_MAX_RMS 0.02
 
 /* A result that is wrong is no error of this function: look at `pass`. */
-TwStatus tw_bench_gemm(TwContext *context, const TwBenchOptions *options, TwBenchReport *report);
+TwStatus tw_bench(TwContext *context, const TwGraph *graph, const TwBenchOptions *options,
+                  TwBenchReport *report);
 void tw_bench_free(TwBenchReport *report);

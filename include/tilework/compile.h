@@ -18,16 +18,30 @@ TwStatus tw_graph_gemm(TwContext *context, uint32_t rows, uint32_t inner, uint32
  * are not F16; to be compiled with TwCompileOptions.device_input. */
 TwStatus tw_graph_device_gemm(TwContext *context, uint32_t rows, uint32_t inner, uint32_t columns,
                               TwPrecision operand, TwGraph **graph);
+/* Blocks of GEMM [width,hidden], GELU, GEMM [hidden,width] on input "x" [batch,tokens,width]
+ * ([tokens,width] if batch is 1); output "y"; docs/graph.md shows it. All extents at least 1. */
+typedef struct TwMlp {
+    uint32_t tokens, width, hidden, blocks, batch;
+    bool bias;         /* on both products */
+    bool residual;     /* adds a block's input to its output */
+    bool device_input; /* as tw_graph_device_gemm */
+    TwPrecision operand;
+} TwMlp;
+TwStatus tw_graph_mlp(TwContext *context, const TwMlp *mlp, TwGraph **graph);
 void tw_graph_free(TwGraph *graph);
+
+/* Prints the first statement in which two files of graph text differ; *differ tells whether there
+ * is one. */
+TwStatus tw_graph_diff(TwContext *context, const char *const paths[2], FILE *out, bool *differ);
 
 /* Values of all parameters of a graph. Each place is a SafeTensors file that is searched for every
  * parameter, or "NAME=FILE.npy" or "NAME=FILE.safetensors[:TENSOR]" for one. The graph must outlive
  * the weights. */
 TwStatus tw_weights_read(TwContext *context, const TwGraph *graph, const char *const *places,
                          size_t count, TwWeights **weights);
-/* Gaussian-like values from a stream seeded by `seed` and each parameter's name, with standard
- * deviation `sigma`, or, if that is 0, 1/√(inner dimension). docs/data.md defines them bit by bit.
- */
+/* Gaussian-like values from a stream seeded by `seed` and each parameter's name. The weights of
+ * products have standard deviation `sigma`, or, if that is 0, 1/√(inner dimension), biases 0.02.
+ * docs/data.md defines them bit by bit. */
 TwStatus tw_weights_generate(TwContext *context, const TwGraph *graph, uint64_t seed, double sigma,
                              TwWeights **weights);
 void tw_weights_free(TwWeights *weights);

@@ -8,6 +8,8 @@
 TwStatus tw_package_read(TwContext *context, const char *path, TwPackage **package);
 TwStatus tw_package_write(TwContext *context, const TwPackage *package, const char *path);
 void tw_package_free(TwPackage *package);
+/* Whether a file begins as packages do. */
+bool tw_is_package(const char *path);
 
 /* Checks against the chip's rules: decodable code, addresses, alignment, overlaps. */
 TwStatus tw_package_verify(TwContext *context, const TwPackage *package);

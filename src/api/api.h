@@ -16,7 +16,7 @@ struct TwContext {
 };
 
 struct TwGraph {
-    Graph *graph;
+    Graph *graph; /* expanded */
 };
 
 struct TwWeights {

@@ -2,7 +2,6 @@
 
 #include "check/check.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -10,12 +9,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+static const double INPUT_SIGMA = 1;
+
+/* NaN counts as the largest error. */
+static double larger(double a, double b) {
+    return isnan(a) || a > b ? a : b;
+}
+
 /* What a benchmark holds besides its report. */
 typedef struct Bench {
     TwContext *context;
     const TwBenchOptions *options;
     TwBenchReport *report;
-    TwGraph *graph;
+    const TwGraph *graph;
     TwWeights *weights;
     TwDevice *device;
 } Bench;
@@ -69,15 +75,9 @@ static TwStatus pass_through_file(const Bench *bench, const TwPackage *compiled)
 static TwStatus compile_bench(Bench *bench) {
     const TwBenchOptions *options = bench->options;
     TwPackage *compiled = NULL;
-    TwStatus status = options->compile.device_input
-                          ? tw_graph_device_gemm(bench->context, options->rows, options->inner,
-                                                 options->columns, options->operand, &bench->graph)
-                          : tw_graph_gemm(bench->context, options->rows, options->inner,
-                                          options->columns, options->operand, &bench->graph);
-    if (status == 0)
-        status =
-            api_generate_weights(bench->context, bench->graph, options->seed, options->weight_sigma,
-                                 options->compile.tiles, &bench->weights);
+    TwStatus status =
+        api_generate_weights(bench->context, bench->graph, options->seed, options->weight_sigma,
+                             options->compile.tiles, &bench->weights);
     if (status == 0)
         status = tw_compile(bench->context, bench->graph, bench->weights, &options->compile,
                             &compiled, &bench->report->compile);
@@ -90,9 +90,12 @@ static TwStatus compile_bench(Bench *bench) {
 /* Plain, then with samples; both must give the output that is checked, which is read last. */
 static TwStatus run_bench(Bench *bench) {
     TwBenchReport *report = bench->report;
+    const Graph *graph = bench->graph->graph;
     TwStatus status = tw_device_open(bench->context, report->package, &bench->device);
-    if (status == 0)
-        status = tw_device_generate(bench->device, "x", bench->options->seed, 1);
+    for (uint32_t op = 0; op < graph->ops.count && status == 0; op++)
+        if (graph->ops.items[op].kind == GRAPH_INPUT)
+            status = tw_device_generate(bench->device, graph->ops.items[op].name,
+                                        bench->options->seed, INPUT_SIGMA);
     if (status == 0)
         status = tw_device_run(bench->device, true, &report->sampled);
     if (status == 0)
@@ -100,76 +103,126 @@ static TwStatus run_bench(Bench *bench) {
     return status;
 }
 
-/* The arrays that a check needs, by graph value: at most an input, a weight, a cast of the input, a
- * result. */
-enum { CHECKED_VALUES = 4 };
-
+/* The arrays that a check needs, by graph value. */
 typedef struct Checked {
     Plan plan;
-    const void *given[CHECKED_VALUES];
-    void *input, *found;
-    void *twin[CHECKED_VALUES];
-    double *reference[CHECKED_VALUES];
+    const void **given;
+    void **inputs; /* the generated ones of these */
+    void **twin;
+    double **reference;
 } Checked;
 
+static bool open_checked(const Bench *bench, Checked *checked) {
+    size_t count = bench->graph->graph->values.count;
+    checked->given = mem_alloc(count, sizeof *checked->given);
+    checked->inputs = mem_alloc(count, sizeof *checked->inputs);
+    checked->twin = mem_alloc(count, sizeof *checked->twin);
+    checked->reference = mem_alloc(count, sizeof *checked->reference);
+    return checked->given && checked->inputs && checked->twin && checked->reference;
+}
+
+static void free_all(void **blocks, size_t count) {
+    for (size_t i = 0; blocks && i < count; i++)
+        mem_free(blocks[i]);
+    mem_free(blocks);
+}
+
+static void close_checked(const Bench *bench, Checked *checked) {
+    size_t count = bench->graph->graph->values.count;
+    free_all(checked->inputs, count);
+    free_all(checked->twin, count);
+    free_all((void **)checked->reference, count);
+    mem_free(checked->given);
+    plan_free(&checked->plan);
+}
+
+/* Codes of all inputs and parameters. */
+static Status give_codes(const Bench *bench, Checked *checked) {
+    const Graph *graph = bench->graph->graph;
+    const ModelParameters *parameters = &bench->weights->parameters;
+    for (size_t i = 0; i < parameters->count; i++)
+        checked->given[graph->ops.items[parameters->items[i].op].result] =
+            parameters->items[i].codes;
+    Status status = STATUS_OK;
+    for (size_t op = 0; op < graph->ops.count && status == STATUS_OK; op++) {
+        if (graph->ops.items[op].kind != GRAPH_INPUT)
+            continue;
+        uint32_t v = graph->ops.items[op].result;
+        const GraphValue *value = &graph->values.items[v];
+        uint64_t count;
+        shape_count(&value->shape, &count);
+        void *codes = mem_alloc(count, precision_bytes(value->precision));
+        if (!codes)
+            return (Status)api_no_memory(bench->context);
+        checked->given[v] = checked->inputs[v] = codes;
+        status =
+            model_generate_codes(graph->ops.items[op].name, count, bench->options->seed,
+                                 INPUT_SIGMA, value->precision, codes, NULL, &bench->context->diag);
+    }
+    return status;
+}
+
+/* Adds an output's errors to the report. */
+static Status compare_output(const Bench *bench, const Checked *checked, const GraphOp *output) {
+    uint32_t v = output->operands[0];
+    const GraphValue *value = &bench->graph->graph->values.items[v];
+    TwBenchReport *report = bench->report;
+    uint64_t count;
+    shape_count(&value->shape, &count);
+    void *found = mem_alloc(count, precision_bytes(value->precision));
+    if (!found)
+        return (Status)api_no_memory(bench->context);
+    Status status = run_get(bench->device->device, output->name, RUN_CODES, found, count,
+                            &bench->context->diag);
+    if (status == STATUS_OK) {
+        CheckResult compared =
+            check_compare(value->precision, found, checked->twin[v], checked->reference[v], count);
+        report->bit_exact &= compared.bit_exact;
+        report->differing += compared.differing;
+        report->nans += compared.nans;
+        report->max_abs_error = larger(report->max_abs_error, compared.max_abs_error);
+        report->rel_rms_error = larger(report->rel_rms_error, compared.rel_rms_error);
+    }
+    mem_free(found);
+    return status;
+}
+
 static Status compute_checked(const Bench *bench, Checked *checked) {
+    const Graph *graph = bench->graph->graph;
     TwContext *context = bench->context;
     Diag *diag = &context->diag;
-    const Graph *graph = bench->graph->graph;
-    uint32_t result = graph_port_value(graph, graph_find_port(graph, "y"));
-    const GraphValue *x = &graph->values.items[0], *y = &graph->values.items[result];
-    uint64_t x_count, y_count;
-    shape_count(&x->shape, &x_count);
-    shape_count(&y->shape, &y_count);
-    checked->input = mem_alloc(x_count, precision_bytes(x->precision));
-    checked->found = mem_alloc(y_count, precision_bytes(y->precision));
-    if (!checked->input || !checked->found)
+    if (!open_checked(bench, checked))
         return (Status)api_no_memory(context);
-    assert(graph->values.count <= CHECKED_VALUES);
     /* The twin adds up in the order of the plan that the package was made by. */
     const char *plan = tw_package_note(bench->report->package, "plan");
     Status status = plan_parse(plan, "plan", graph, &checked->plan, diag);
     if (status == STATUS_OK)
-        status = model_generate_codes("x", x_count, bench->options->seed, 1, x->precision,
-                                      checked->input, NULL, diag);
-    checked->given[0] = checked->input;
-    checked->given[1] = bench->weights->parameters.items[0].codes;
+        status = give_codes(bench, checked);
     if (status == STATUS_OK)
         status =
             check_twin(graph, &checked->plan, checked->given, context->pool, checked->twin, diag);
     if (status == STATUS_OK)
         status = check_reference(graph, checked->given, context->pool, checked->reference, diag);
-    if (status == STATUS_OK)
-        status = run_get(bench->device->device, "y", RUN_CODES, checked->found, y_count, diag);
-    if (status != STATUS_OK)
-        return status;
-    CheckResult compared = check_compare(y->precision, checked->found, checked->twin[result],
-                                         checked->reference[result], y_count);
-    TwBenchReport *report = bench->report;
-    report->bit_exact = compared.bit_exact;
-    report->differing = compared.differing;
-    report->nans = compared.nans;
-    report->max_abs_error = compared.max_abs_error;
-    report->rel_rms_error = compared.rel_rms_error;
-    report->pass = compared.bit_exact && compared.rel_rms_error <= TW_BENCH_MAX_RMS;
-    return STATUS_OK;
+    return status;
 }
 
 static TwStatus check_bench(const Bench *bench) {
+    const Graph *graph = bench->graph->graph;
+    TwBenchReport *report = bench->report;
     Checked checked = {0};
     Status status = compute_checked(bench, &checked);
-    mem_free(checked.input);
-    mem_free(checked.found);
-    for (int i = 0; i < CHECKED_VALUES; i++) {
-        mem_free(checked.twin[i]);
-        mem_free(checked.reference[i]);
-    }
-    plan_free(&checked.plan);
+    report->bit_exact = true;
+    for (size_t op = 0; op < graph->ops.count && status == STATUS_OK; op++)
+        if (graph->ops.items[op].kind == GRAPH_OUTPUT)
+            status = compare_output(bench, &checked, &graph->ops.items[op]);
+    report->pass = report->bit_exact && report->rel_rms_error <= TW_BENCH_MAX_RMS;
+    close_checked(bench, &checked);
     return (TwStatus)status;
 }
 
-TwStatus tw_bench_gemm(TwContext *context, const TwBenchOptions *options, TwBenchReport *report) {
-    Bench bench = {.context = context, .options = options, .report = report};
+TwStatus tw_bench(TwContext *context, const TwGraph *graph, const TwBenchOptions *options,
+                  TwBenchReport *report) {
+    Bench bench = {.context = context, .graph = graph, .options = options, .report = report};
     *report = (TwBenchReport){0};
     TwStatus status = compile_bench(&bench);
     if (status == 0)
@@ -178,7 +231,6 @@ TwStatus tw_bench_gemm(TwContext *context, const TwBenchOptions *options, TwBenc
         status = check_bench(&bench);
     tw_device_close(bench.device);
     tw_weights_free(bench.weights);
-    tw_graph_free(bench.graph);
     return status;
 }
 

@@ -5,43 +5,90 @@
 
 _Static_assert((int)TW_TILES == (int)CHIP_TILES, "the public headers know the chip's size");
 
-static TwStatus wrap_graph(TwContext *context, Graph *graph, TwGraph **handle) {
-    *handle = mem_alloc(1, sizeof **handle);
-    if (!*handle) {
-        graph_free(graph);
+/* Expands a graph, which it takes over, for everything that follows. */
+static TwStatus wrap_graph(TwContext *context, Status status, Graph *graph, TwGraph **handle) {
+    Graph *expanded = NULL;
+    TwGraph *wrapped = NULL;
+    if (status != STATUS_OK)
+        return (TwStatus)status;
+    status = graph_expand(graph, &expanded, &context->diag);
+    graph_free(graph);
+    if (status != STATUS_OK)
+        return (TwStatus)status;
+    wrapped = mem_alloc(1, sizeof *wrapped);
+    if (!wrapped) {
+        graph_free(expanded);
         return api_no_memory(context);
     }
-    (*handle)->graph = graph;
+    wrapped->graph = expanded;
+    *handle = wrapped;
     return 0;
 }
 
 TwStatus tw_graph_read(TwContext *context, const char *path, TwGraph **graph) {
-    Graph *read;
+    Graph *read = NULL;
     Status status = graph_read(path, &read, &context->diag);
-    return status == STATUS_OK ? wrap_graph(context, read, graph) : (TwStatus)status;
+    return wrap_graph(context, status, read, graph);
 }
 
 TwStatus tw_graph_parse(TwContext *context, const char *text, size_t size, const char *name,
                         TwGraph **graph) {
-    Graph *parsed;
+    Graph *parsed = NULL;
     Status status = graph_parse(text, size, name, &parsed, &context->diag);
-    return status == STATUS_OK ? wrap_graph(context, parsed, graph) : (TwStatus)status;
+    return wrap_graph(context, status, parsed, graph);
 }
 
 TwStatus tw_graph_gemm(TwContext *context, uint32_t rows, uint32_t inner, uint32_t columns,
                        TwPrecision operand, TwGraph **graph) {
-    Graph *built;
+    Graph *built = NULL;
     Status status =
         graph_build_gemm(&built, rows, inner, columns, api_precision(operand), &context->diag);
-    return status == STATUS_OK ? wrap_graph(context, built, graph) : (TwStatus)status;
+    return wrap_graph(context, status, built, graph);
 }
 
 TwStatus tw_graph_device_gemm(TwContext *context, uint32_t rows, uint32_t inner, uint32_t columns,
                               TwPrecision operand, TwGraph **graph) {
-    Graph *built;
+    Graph *built = NULL;
     Status status = graph_build_device_gemm(&built, rows, inner, columns, api_precision(operand),
                                             &context->diag);
-    return status == STATUS_OK ? wrap_graph(context, built, graph) : (TwStatus)status;
+    return wrap_graph(context, status, built, graph);
+}
+
+TwStatus tw_graph_mlp(TwContext *context, const TwMlp *mlp, TwGraph **graph) {
+    GraphMlp built_from = {.tokens = mlp->tokens,
+                           .width = mlp->width,
+                           .hidden = mlp->hidden,
+                           .blocks = mlp->blocks,
+                           .batch = mlp->batch,
+                           .bias = mlp->bias,
+                           .residual = mlp->residual,
+                           .device_input = mlp->device_input,
+                           .operand = api_precision(mlp->operand)};
+    Graph *built = NULL;
+    Status status = graph_build_mlp(&built, &built_from, &context->diag);
+    return wrap_graph(context, status, built, graph);
+}
+
+TwStatus tw_graph_diff(TwContext *context, const char *const paths[2], FILE *out, bool *differ) {
+    Graph *graphs[2] = {NULL, NULL};
+    GraphDifference difference = {0};
+    Status status = graph_read(paths[0], &graphs[0], &context->diag);
+    if (status == STATUS_OK)
+        status = graph_read(paths[1], &graphs[1], &context->diag);
+    if (status == STATUS_OK)
+        status = graph_diff(graphs[0], graphs[1], &difference, &context->diag);
+    for (int side = 0; side < 2 && difference.found; side++) {
+        const char *statement = difference.statements[side];
+        if (statement)
+            fprintf(out, "%s:%u: %s\n", paths[side], difference.lines[side], statement);
+        else
+            fprintf(out, "%s: no more statements\n", paths[side]);
+    }
+    *differ = difference.found;
+    graph_difference_free(&difference);
+    graph_free(graphs[0]);
+    graph_free(graphs[1]);
+    return (TwStatus)status;
 }
 
 void tw_graph_free(TwGraph *graph) {
@@ -80,7 +127,8 @@ TwStatus tw_weights_read(TwContext *context, const TwGraph *graph, const char *c
 static bool may_fit(const Graph *graph, unsigned tiles) {
     uint64_t total = 0, memory = (uint64_t)tiles * CHIP_TILE_MEM_SIZE;
     for (uint32_t op = 0; op < graph->ops.count && total <= memory; op++) {
-        if (graph->ops.items[op].kind == GRAPH_GEMM)
+        GraphOpKind kind = graph->ops.items[op].kind;
+        if (kind != GRAPH_INPUT && kind != GRAPH_PARAMETER && kind != GRAPH_OUTPUT)
             continue;
         const GraphValue *value = &graph->values.items[graph_port_value(graph, op)];
         uint64_t count;

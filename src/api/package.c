@@ -23,6 +23,10 @@ TwStatus tw_package_write(TwContext *context, const TwPackage *package, const ch
     return (TwStatus)package_write(package->package, path, 0, &context->diag);
 }
 
+bool tw_is_package(const char *path) {
+    return package_is_file(path);
+}
+
 void tw_package_free(TwPackage *package) {
     if (!package)
         return;

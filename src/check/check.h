@@ -44,10 +44,9 @@ Status check_gemm_twin(const CheckGemm *gemm, Pool *pool, F16 *out, Diag *diag);
 void check_gemm_f64(uint32_t rows, uint32_t inner, uint32_t columns, const double *left,
                     const double *right, Pool *pool, double *out);
 
-/* The computed outputs of a graph without repeats, the twin's in the order of the plan (NULL: no
+/* The outputs of a graph without repeats, the twin's in the order of the plan (NULL: no
  * product is cut). given[v] are the codes of value v for inputs and parameters; other entries are
- * not read. results has room for all values; entries of computed values that are outputs receive
- * an array for mem_free (codes of the value's precision; F64), the others NULL. On error all are
+ * not read. results has room for all values; entries of values that are outputs receive an array for mem_free (codes of the value's precision; F64), the others NULL. On error all are
  * NULL. The reference starts from the encoded inputs and rounds nothing between operations but what
  * a cast in the graph does; its GELU is the tanh form in F64. */
 Status check_twin(const Graph *graph, const Plan *plan, const void *const *given, Pool *pool,

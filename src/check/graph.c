@@ -223,11 +223,35 @@ static Status evaluate_pointwise(const Evaluation *evaluation, uint32_t index, u
     return status;
 }
 
+/* An output that is an input or a parameter: its numbers. */
+static Status evaluate_given(const Evaluation *evaluation, uint32_t v) {
+    const GraphValue *value = &evaluation->graph->values.items[v];
+    const void *numbers;
+    void *owned;
+    uint64_t count;
+    shape_count(&value->shape, &count);
+    Status status = numbers_of(evaluation, v, &numbers, &owned);
+    if (status != STATUS_OK)
+        return status;
+    if (!owned) {
+        size_t size = number_bytes(evaluation, value);
+        owned = mem_alloc(count, size);
+        if (!owned)
+            return no_memory(evaluation->diag);
+        memcpy(owned, numbers, count * size);
+    }
+    evaluation->results[v] = owned;
+    return STATUS_OK;
+}
+
 static Status evaluate_op(const Evaluation *evaluation, uint32_t index) {
     const GraphOp *op = &evaluation->graph->ops.items[index];
     assert(op->kind != GRAPH_REPEAT);
-    if (op->kind == GRAPH_INPUT || op->kind == GRAPH_PARAMETER || op->kind == GRAPH_OUTPUT)
+    if (op->kind == GRAPH_INPUT || op->kind == GRAPH_PARAMETER)
         return STATUS_OK;
+    if (op->kind == GRAPH_OUTPUT)
+        return evaluation->results[op->operands[0]] ? STATUS_OK
+                                                    : evaluate_given(evaluation, op->operands[0]);
     const GraphValue *value = &evaluation->graph->values.items[op->result];
     uint64_t count;
     shape_count(&value->shape, &count);

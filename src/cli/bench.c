@@ -3,13 +3,51 @@
 
 #include <string.h>
 
+/* The options of bench itself, in their order. */
+enum {
+    ROWS,
+    INNER,
+    COLUMNS,
+    TOKENS,
+    WIDTH,
+    HIDDEN,
+    BLOCKS,
+    BATCH,
+    BIAS,
+    RESIDUAL,
+    SCALE,
+    F16,
+    SEED,
+    SIGMA,
+    PACKAGE,
+    OWN_OPTIONS
+};
+
 typedef struct Arguments {
     CompileArguments compile;
-    int64_t rows, inner, columns, scale, seed;
+    int64_t extents[BATCH + 1]; /* ROWS … BATCH */
+    bool bias, residual, f16;
+    int64_t scale, seed;
     double weight_sigma;
-    bool f16;
     const char *package;
 } Arguments;
+
+/* A workload, with the three extents that it needs and the range of its other options. */
+typedef struct Workload {
+    const char *name, *needs;
+    int first_extent, last_option;
+} Workload;
+
+static const Workload workloads[] = {
+    {"gemm", "--rows, --inner and --columns", ROWS, COLUMNS},
+    {"mlp", "--tokens, --width and --hidden", TOKENS, RESIDUAL},
+};
+enum { GEMM, MLP };
+
+static TwPrecision operand_precision(const Arguments *arguments) {
+    return arguments->f16 ? (TwPrecision){.kind = TW_F16}
+                          : (TwPrecision){TW_F8F143, (int)arguments->scale};
+}
 
 /* Bytes that the host uploads for every run, and copies of every parameter. */
 static void report_bindings(Cli *cli, const TwPackage *package) {
@@ -26,17 +64,20 @@ static void report_bindings(Cli *cli, const TwPackage *package) {
     cli_put(cli, "weight_copies", copies);
 }
 
-static void put_workload(Cli *cli, const Arguments *arguments) {
+static void put_workload(Cli *cli, const Arguments *arguments, const Workload *workload,
+                         const Option *options) {
     json_t *shape = json_object();
-    json_object_set_new(shape, "rows", json_integer(arguments->rows));
-    json_object_set_new(shape, "inner", json_integer(arguments->inner));
-    json_object_set_new(shape, "columns", json_integer(arguments->columns));
-    cli_put(cli, "workload", json_string("gemm"));
+    for (int i = workload->first_extent; i < workload->first_extent + 3; i++)
+        json_object_set_new(shape, options[i].name, json_integer(arguments->extents[i]));
+    cli_put(cli, "workload", json_string(workload->name));
     cli_put(cli, "shape", shape);
     cli_put(cli, "precision", cli_text(arguments->f16 ? "f16" : "f8f143"));
     cli_put(cli, "scale_exponent", arguments->f16 ? json_null() : json_integer(arguments->scale));
-    cli_put_whole(cli, "blocks", 1);
-    cli_put_whole(cli, "batch", 1);
+    cli_put_whole(cli, "blocks", (uint64_t)arguments->extents[BLOCKS]);
+    cli_put_whole(cli, "batch", (uint64_t)arguments->extents[BATCH]);
+    cli_put(cli, "bias", json_boolean(arguments->bias));
+    cli_put(cli, "residual", json_boolean(arguments->residual));
+    cli_put(cli, "device_input", json_boolean(arguments->compile.device_input));
 }
 
 static void put_result(Cli *cli, const TwBenchReport *report) {
@@ -56,11 +97,17 @@ static void put_result(Cli *cli, const TwBenchReport *report) {
     cli_put(cli, "content_digest", cli_text(digest));
 }
 
-static void print_result(const Arguments *arguments, const TwBenchReport *report) {
+static void print_result(const Arguments *arguments, const Workload *workload,
+                         const TwBenchReport *report) {
     char a[CLI_NUMBER], b[CLI_NUMBER], digest[TW_DIGEST_TEXT];
     const TwCompileReport *compile = &report->compile;
-    printf("gemm %lld x %lld x %lld, ", (long long)arguments->rows, (long long)arguments->inner,
-           (long long)arguments->columns);
+    const int64_t *extents = arguments->extents + workload->first_extent;
+    printf("%s %lld x %lld x %lld, ", workload->name, (long long)extents[0], (long long)extents[1],
+           (long long)extents[2]);
+    if (arguments->extents[BLOCKS] > 1)
+        printf("%lld blocks, ", (long long)arguments->extents[BLOCKS]);
+    if (arguments->extents[BATCH] > 1)
+        printf("batch %lld, ", (long long)arguments->extents[BATCH]);
     if (arguments->f16)
         fputs("f16", stdout);
     else
@@ -87,109 +134,164 @@ static void print_result(const Arguments *arguments, const TwBenchReport *report
     puts(report->pass ? "pass" : "FAIL");
 }
 
-static TwStatus bench_gemm(Cli *cli, Arguments *arguments, bool *failed) {
+static TwStatus build_graph(Cli *cli, const Arguments *arguments, const Workload *workload,
+                            TwGraph **graph) {
+    const int64_t *extents = arguments->extents;
+    TwPrecision operand = operand_precision(arguments);
+    bool device_input = arguments->compile.device_input;
+    if (workload == &workloads[GEMM])
+        return (device_input ? tw_graph_device_gemm : tw_graph_gemm)(
+            cli->context, (uint32_t)extents[ROWS], (uint32_t)extents[INNER],
+            (uint32_t)extents[COLUMNS], operand, graph);
+    TwMlp mlp = {.tokens = (uint32_t)extents[TOKENS],
+                 .width = (uint32_t)extents[WIDTH],
+                 .hidden = (uint32_t)extents[HIDDEN],
+                 .blocks = (uint32_t)extents[BLOCKS],
+                 .batch = (uint32_t)extents[BATCH],
+                 .bias = arguments->bias,
+                 .residual = arguments->residual,
+                 .device_input = device_input,
+                 .operand = operand};
+    return tw_graph_mlp(cli->context, &mlp, graph);
+}
+
+static TwStatus bench(Cli *cli, Arguments *arguments, const Workload *workload, const Option *own,
+                      bool *failed) {
+    TwGraph *graph = NULL;
     TwBenchReport report = {0};
-    TwBenchOptions options = {.rows = (uint32_t)arguments->rows,
-                              .inner = (uint32_t)arguments->inner,
-                              .columns = (uint32_t)arguments->columns,
-                              .operand = arguments->f16
-                                             ? (TwPrecision){.kind = TW_F16}
-                                             : (TwPrecision){TW_F8F143, (int)arguments->scale},
-                              .seed = (uint64_t)arguments->seed,
+    TwBenchOptions options = {.seed = (uint64_t)arguments->seed,
                               .weight_sigma = arguments->weight_sigma,
                               .package_path = arguments->package};
-    TwStatus status = (TwStatus)compile_open(cli, &arguments->compile, &options.compile);
+    TwStatus status = build_graph(cli, arguments, workload, &graph);
+    if (status == 0)
+        status = (TwStatus)compile_open(cli, &arguments->compile, &options.compile);
     if (status == 0) {
-        put_workload(cli, arguments);
-        status = tw_bench_gemm(cli->context, &options, &report);
+        put_workload(cli, arguments, workload, own);
+        status = tw_bench(cli->context, graph, &options, &report);
         compile_report(cli, &arguments->compile, &report.compile);
     }
     if (status == 0) {
         put_result(cli, &report);
         if (!cli->report)
-            print_result(arguments, &report);
+            print_result(arguments, workload, &report);
         *failed = !report.pass;
     }
     tw_bench_free(&report);
+    tw_graph_free(graph);
     return status;
+}
+
+/* The workload that is named, or NULL with an error: unknown, without what it needs, or with what
+ * it does not take. */
+static const Workload *find_workload(Cli *cli, const Option *options) {
+    const char *name = cli->arguments.items[0];
+    const Workload *workload = NULL;
+    for (size_t i = 0; i < COUNT_OF(workloads); i++)
+        if (strcmp(name, workloads[i].name) == 0)
+            workload = &workloads[i];
+    if (!workload) {
+        cli_error(cli, ERR_CLI_NAME, name, "no workload of this name; there are gemm and mlp");
+        return NULL;
+    }
+    for (int i = 0; i <= RESIDUAL; i++) {
+        bool own = i >= workload->first_extent && i <= workload->last_option;
+        bool needed = own && i < workload->first_extent + 3;
+        if (needed && !options[i].given)
+            cli_error(cli, ERR_CLI_MISSING, name, "needs %s", workload->needs);
+        else if (!own && options[i].given)
+            cli_error(cli, ERR_CLI_CONFLICT, name, "takes no option --%s", options[i].name);
+        else
+            continue;
+        return NULL;
+    }
+    if (options[F16].given && options[SCALE].given) {
+        cli_error(cli, ERR_CLI_CONFLICT, "option --f16",
+                  "cannot be given together with --fp8-scale");
+        return NULL;
+    }
+    return workload;
+}
+
+static void extent_option(Arguments *arguments, Option *options, int which, const char *name,
+                          const char *help) {
+    options[which] = (Option){.name = name,
+                              .kind = OPTION_WHOLE,
+                              .value = "N",
+                              .help = help,
+                              .target = &arguments->extents[which],
+                              .least = 1,
+                              .most = UINT32_MAX};
+}
+
+static void own_options(Arguments *arguments, Option options[OWN_OPTIONS]) {
+    extent_option(arguments, options, ROWS, "rows", "gemm: rows of the left operand");
+    extent_option(arguments, options, INNER, "inner",
+                  "gemm: columns of the left, rows of the right operand");
+    extent_option(arguments, options, COLUMNS, "columns", "gemm: columns of the right operand");
+    extent_option(arguments, options, TOKENS, "tokens", "mlp: rows of the input");
+    extent_option(arguments, options, WIDTH, "width", "mlp: columns of input and output");
+    extent_option(arguments, options, HIDDEN, "hidden", "mlp: columns between the products");
+    extent_option(arguments, options, BLOCKS, "blocks", "mlp: how many, one after the other");
+    extent_option(arguments, options, BATCH, "batch", "mlp: inputs that go through together");
+    arguments->extents[BLOCKS] = arguments->extents[BATCH] = 1;
+    options[BLOCKS].most = 1000;
+    options[BIAS] = (Option){.name = "bias",
+                             .kind = OPTION_FLAG,
+                             .help = "mlp: add a bias to every product",
+                             .target = &arguments->bias};
+    options[RESIDUAL] = (Option){.name = "residual",
+                                 .kind = OPTION_FLAG,
+                                 .help = "mlp: add a block's input to its output",
+                                 .target = &arguments->residual};
+    options[SCALE] =
+        (Option){.name = "fp8-scale",
+                 .kind = OPTION_WHOLE,
+                 .value = "E",
+                 .help = "operands in F143 with this scale exponent; -4 represents ±15",
+                 .target = &arguments->scale,
+                 .least = -16,
+                 .most = 15};
+    options[F16] = (Option){.name = "f16",
+                            .kind = OPTION_FLAG,
+                            .help = "operands in F16 (the default)",
+                            .target = &arguments->f16};
+    options[SEED] = (Option){.name = "seed",
+                             .kind = OPTION_WHOLE,
+                             .value = "N",
+                             .help = "of the generated data (default 0)",
+                             .target = &arguments->seed,
+                             .least = 0,
+                             .most = INT64_MAX};
+    options[SIGMA] = (Option){.name = "weight-sigma",
+                              .kind = OPTION_REAL,
+                              .value = "S",
+                              .help = "standard deviation of the weights (default 1/√inner)",
+                              .target = &arguments->weight_sigma,
+                              .least = 0,
+                              .most = 1000000};
+    options[PACKAGE] = (Option){.name = "package",
+                                .kind = OPTION_TEXT,
+                                .value = "FILE",
+                                .help = "keep the package",
+                                .target = &arguments->package};
 }
 
 static int run_bench(Cli *cli, int argc, char **argv) {
     Arguments arguments = {0};
     Option options[] = {
-        {.name = "rows",
-         .kind = OPTION_WHOLE,
-         .value = "N",
-         .help = "rows of the left operand",
-         .target = &arguments.rows,
-         .least = 1,
-         .most = UINT32_MAX},
-        {.name = "inner",
-         .kind = OPTION_WHOLE,
-         .value = "N",
-         .help = "columns of the left, rows of the right operand",
-         .target = &arguments.inner,
-         .least = 1,
-         .most = UINT32_MAX},
-        {.name = "columns",
-         .kind = OPTION_WHOLE,
-         .value = "N",
-         .help = "columns of the right operand",
-         .target = &arguments.columns,
-         .least = 1,
-         .most = UINT32_MAX},
-        {.name = "fp8-scale",
-         .kind = OPTION_WHOLE,
-         .value = "E",
-         .help = "operands in F143 with this scale exponent; -4 represents ±15",
-         .target = &arguments.scale,
-         .least = -16,
-         .most = 15},
-        {.name = "f16",
-         .kind = OPTION_FLAG,
-         .help = "operands in F16 (the default)",
-         .target = &arguments.f16},
-        {.name = "seed",
-         .kind = OPTION_WHOLE,
-         .value = "N",
-         .help = "of the generated data (default 0)",
-         .target = &arguments.seed,
-         .least = 0,
-         .most = INT64_MAX},
-        {.name = "weight-sigma",
-         .kind = OPTION_REAL,
-         .value = "S",
-         .help = "standard deviation of the weights (default 1/√inner)",
-         .target = &arguments.weight_sigma,
-         .least = 0,
-         .most = 1000000},
-        {.name = "package",
-         .kind = OPTION_TEXT,
-         .value = "FILE",
-         .help = "keep the package",
-         .target = &arguments.package},
-        [8 + CLI_COMPILE_OPTIONS] = CLI_OPTION_THREADS,
+        [OWN_OPTIONS + CLI_COMPILE_OPTIONS] = CLI_OPTION_THREADS,
         CLI_OPTION_JSON,
         CLI_OPTION_HELP,
     };
-    compile_options(&arguments.compile, options + 8);
+    own_options(&arguments, options);
+    compile_options(&arguments.compile, options + OWN_OPTIONS);
     bool failed = false;
     TwStatus status = 0;
     if (cli_begin(cli, options, COUNT_OF(options), argc, argv)) {
-        const char *workload = cli->arguments.items[0];
-        if (strcmp(workload, "gemm") != 0)
-            status = (TwStatus)cli_error(cli, ERR_CLI_NAME, workload,
-                                         "no workload of this name; there is gemm");
-        else if (!options[0].given || !options[1].given || !options[2].given)
-            status = (TwStatus)cli_error(cli, ERR_CLI_MISSING, workload,
-                                         "needs --rows, --inner and --columns");
-        else if (arguments.f16 && options[3].given)
-            status = (TwStatus)cli_error(cli, ERR_CLI_CONFLICT, "option --f16",
-                                         "cannot be given together with --fp8-scale");
-        else {
-            arguments.f16 = !options[3].given;
-            status = bench_gemm(cli, &arguments, &failed);
-        }
+        const Workload *workload = find_workload(cli, options);
+        arguments.f16 = !options[SCALE].given;
+        if (workload)
+            status = bench(cli, &arguments, workload, options, &failed);
     }
     compile_free(&arguments.compile);
     return cli_end(cli, status, failed);
@@ -201,10 +303,12 @@ const Verb verb_bench = {
     .least = 1,
     .most = 1,
     .summary = "compile, run and check a workload on generated data",
-    .about = "Workload gemm: y = x·w, x [rows,inner], w [inner,columns]. The package goes through "
-             "a file;\nwhat is read back runs on the simulated chip, and every value of the output "
-             "is compared\nwith a bit-exact twin and with an F64 reference. Exit code 1 if they "
-             "differ.\n",
+    .about = "Workload gemm: y = x·w, x [rows,inner], w [inner,columns].\n"
+             "Workload mlp: blocks of a product [width,hidden], GELU and a product [hidden,width] "
+             "on\nx [tokens,width], or [batch,tokens,width].\n"
+             "The package goes through a file; what is read back runs on the simulated chip, and "
+             "every\nvalue of the output is compared with a bit-exact twin and with an F64 "
+             "reference. Exit\ncode 1 if they differ.\n",
     .examples = "  tilework bench gemm --rows 128 --inner 128 --columns 64 --fp8-scale -4 "
                 "--package gemm.twpkg\n"
                 "  tilework bench gemm --rows 128 --inner 128 --columns 64 --f16 --tiles 64 "

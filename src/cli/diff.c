@@ -24,6 +24,41 @@ static bool show_rows(Cli *cli, const TwPackage *a, const TwPackage *b, unsigned
     return rows > 0;
 }
 
+/* The first differing statement of two graphs. */
+static TwStatus show_statement(Cli *cli, bool *differ) {
+    const char *const paths[2] = {cli->arguments.items[0], cli->arguments.items[1]};
+    char *text = NULL;
+    size_t size;
+    FILE *out = cli->report ? open_memstream(&text, &size) : stdout;
+    if (!out)
+        return (TwStatus)cli_error(cli, ERR_NO_MEMORY, NULL, "no memory left on the host");
+    TwStatus status = tw_graph_diff(cli->context, paths, out, differ);
+    if (cli->report) {
+        fclose(out);
+        if (*differ)
+            cli_put(cli, "first_difference", cli_text(text));
+        free(text);
+    }
+    if (status != 0)
+        return status;
+    cli_put(cli, "equal", json_boolean(!*differ));
+    if (!cli->report && !*differ)
+        puts("equal");
+    return 0;
+}
+
+static TwStatus compare_packages(Cli *cli, unsigned limit, bool *differ) {
+    TwPackage *a = NULL, *b = NULL;
+    TwStatus status = tw_package_read(cli->context, cli->arguments.items[0], &a);
+    if (status == 0)
+        status = tw_package_read(cli->context, cli->arguments.items[1], &b);
+    if (status == 0)
+        *differ = show_rows(cli, a, b, limit);
+    tw_package_free(a);
+    tw_package_free(b);
+    return status;
+}
+
 static int run_diff(Cli *cli, int argc, char **argv) {
     int64_t limit = 20;
     Option options[] = {
@@ -40,25 +75,28 @@ static int run_diff(Cli *cli, int argc, char **argv) {
     TwStatus status = 0;
     bool differ = false;
     if (cli_begin(cli, options, COUNT_OF(options), argc, argv)) {
-        TwPackage *a = NULL, *b = NULL;
-        status = tw_package_read(cli->context, cli->arguments.items[0], &a);
-        if (status == 0)
-            status = tw_package_read(cli->context, cli->arguments.items[1], &b);
-        if (status == 0)
-            differ = show_rows(cli, a, b, (unsigned)limit);
-        tw_package_free(a);
-        tw_package_free(b);
+        bool packages =
+            tw_is_package(cli->arguments.items[0]) || tw_is_package(cli->arguments.items[1]);
+        if (!packages && options[0].given)
+            status = (TwStatus)cli_error(cli, ERR_CLI_CONFLICT, "option --limit",
+                                         "is for packages; of graphs the first difference is told");
+        else
+            status = packages ? compare_packages(cli, (unsigned)limit, &differ)
+                              : show_statement(cli, &differ);
     }
     return cli_end(cli, status, differ);
 }
 
 const Verb verb_diff = {
     .name = "diff",
-    .arguments = "PACKAGE PACKAGE",
+    .arguments = "FILE FILE",
     .least = 2,
     .most = 2,
-    .summary = "compare the content of two packages",
-    .about = "Exit code 1 if they differ. Packages with equal content may differ as files.\n",
-    .examples = "  tilework diff small.twpkg small.twpkg\n",
+    .summary = "compare two packages, or two files of graph text",
+    .about =
+        "Exit code 1 if they differ. Packages with equal content may differ as files. Of graphs "
+        "the\nfirst statement that differs is told, whatever comments and blanks there are.\n",
+    .examples = "  tilework diff small.twpkg small.twpkg\n"
+                "  tilework diff examples/gemm/gemm.graph examples/gemm/gemm.graph\n",
     .run = run_diff,
 };

@@ -289,15 +289,6 @@ static Status drop_dead(Graph **graph, Diag *diag) {
     return status;
 }
 
-/* Counts rows of a matrix of that shape; 0 if they are too many. */
-static uint32_t matrix_rows(const Shape *shape) {
-    uint64_t rows = 1;
-    for (uint32_t axis = 0; axis + 1 < shape->rank; axis++)
-        if (!checked_mul(rows, (uint64_t)shape->dims[axis], &rows) || rows > UINT32_MAX)
-            return 0;
-    return (uint32_t)rows;
-}
-
 /* The rows of an operand of add, from its leading axes, the last one first. Broadcast axes, then
  * ones that it has, then broadcast and again own ones can be told. */
 static bool find_rows(const Shape *operand, const Shape *result, GraphRows *rows) {
@@ -357,16 +348,12 @@ static void flatten_gemm(const Graph *graph, GraphOp *op) {
 static Status flatten(Graph *graph, Diag *diag) {
     for (size_t v = 0; v < graph->values.count; v++) {
         GraphValue *value = &graph->values.items[v];
-        const Shape *shape = &value->logical;
         char text[SHAPE_TEXT_SIZE];
-        uint32_t rows = matrix_rows(shape),
-                 columns = shape->rank ? shape->dims[shape->rank - 1] : 1;
         DiagPlace place = {
             .file = graph->file, .line = graph->ops.items[value->op].line, .tile = -1};
-        if (rows == 0)
+        if (!shape_matrix(&value->logical, &value->shape))
             return diag_error(diag, ERR_GRAPH_SHAPE, place, "%%%s %s has more than %u rows",
-                              value->name, shape_print(shape, text), UINT32_MAX);
-        value->shape = (Shape){.rank = 2, .dims = {rows, columns}};
+                              value->name, shape_print(&value->logical, text), UINT32_MAX);
     }
     Status status = STATUS_OK;
     for (size_t i = 0; i < graph->ops.count && status == STATUS_OK; i++) {

@@ -312,7 +312,8 @@ static bool add_binding(Lowering *lowering, const GraphOp *op, BindingKind kind,
     LowerBinding binding = {.name = op->name,
                             .kind = kind,
                             .value = value,
-                            .shape = lowering->graph->values.items[value].shape,
+                            .shape = lowering->graph->values.items[value].logical,
+                            .stored = lowering->graph->values.items[value].shape,
                             .format = *format,
                             .first_slice = (uint32_t)tiles->slices.count};
     for (uint32_t shard = 0; shard < format_shards(format); shard++)

@@ -108,7 +108,8 @@ typedef struct LowerBinding {
     const char *name;
     BindingKind kind;
     uint32_t value;
-    Shape shape; /* logical */
+    Shape shape;  /* logical */
+    Shape stored; /* the same values, as the format wants them */
     Format format;
     uint32_t first_slice, slice_count;
 } LowerBinding;

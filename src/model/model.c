@@ -265,7 +265,7 @@ static Status reserve_parameters(const Graph *graph, ModelParameters *parameters
         uint64_t elements;
         struct ModelParameter *parameter = &parameters->items[parameters->count++];
         parameter->op = (uint32_t)op;
-        if (shape_count(&value->shape, &elements))
+        if (shape_count(&value->logical, &elements))
             parameter->codes = mem_alloc(elements, precision_bytes(value->precision));
         if (!parameter->codes)
             return no_memory(diag, NULL);
@@ -320,7 +320,7 @@ static Status bind_file(Binder *binder, const char *path) {
         const GraphValue *value = parameter_value(binder, i);
         status = claim(binder, i, path);
         if (status == STATUS_OK)
-            status = encode_tensor(file, tensor, &value->shape, value->precision,
+            status = encode_tensor(file, tensor, &value->logical, value->precision,
                                    binder->parameters->items[i].codes,
                                    &binder->parameters->items[i].stats, binder->diag);
     }
@@ -355,7 +355,7 @@ static Status bind_named(Binder *binder, const char *text, const char *equals) {
         const GraphValue *value = parameter_value(binder, i);
         status = claim(binder, i, equals + 1);
         if (status == STATUS_OK)
-            status = model_read(equals + 1, name, &value->shape, value->precision,
+            status = model_read(equals + 1, name, &value->logical, value->precision,
                                 binder->parameters->items[i].codes,
                                 &binder->parameters->items[i].stats, binder->diag);
     }
@@ -424,12 +424,21 @@ Status model_generate_codes(const char *name, uint64_t count, uint64_t seed, dou
     return STATUS_OK;
 }
 
-/* 1/√inner of the first product that takes the value. */
-static double weight_deviation(const Graph *graph, uint32_t value) {
-    for (uint32_t op = 0; op < graph->ops.count; op++) {
-        const GraphOp *gemm = &graph->ops.items[op];
-        if (gemm->kind == GRAPH_GEMM && (gemm->operands[0] == value || gemm->operands[1] == value))
-            return 1 / sqrt((double)graph_gemm(graph, op).inner);
+/* That of a parameter, by the first operation that takes the value, or what it is cast to. */
+static double deviation_of(const Graph *graph, uint32_t value, double weight_sigma) {
+    for (uint32_t i = graph->values.items[value].op; i < graph->ops.count; i++) {
+        const GraphOp *op = &graph->ops.items[i];
+        bool takes = false;
+        for (uint32_t k = 0; k < op->operand_count; k++)
+            takes |= op->operands[k] == value;
+        if (!takes)
+            continue;
+        if (op->kind == GRAPH_CAST)
+            value = op->result;
+        else if (op->kind == GRAPH_GEMM)
+            return weight_sigma > 0 ? weight_sigma : 1 / sqrt((double)graph_gemm(graph, i).inner);
+        else if (op->kind == GRAPH_ADD)
+            return MODEL_BIAS_SIGMA;
     }
     return 1;
 }
@@ -442,8 +451,8 @@ Status model_generate(const Graph *graph, uint64_t seed, double weight_sigma,
         const GraphOp *op = &graph->ops.items[parameter->op];
         const GraphValue *value = &graph->values.items[op->result];
         uint64_t count;
-        shape_count(&value->shape, &count);
-        double sigma = weight_sigma > 0 ? weight_sigma : weight_deviation(graph, op->result);
+        shape_count(&value->logical, &count);
+        double sigma = deviation_of(graph, op->result, weight_sigma);
         status = model_generate_codes(op->name, count, seed, sigma, value->precision,
                                       parameter->codes, &parameter->stats, diag);
     }

@@ -19,7 +19,7 @@ Status model_check_place(const char *place, Diag *diag);
 Status model_write(const char *place, const char *name, const Shape *shape, Precision precision,
                    const void *codes, Diag *diag);
 
-/* Codes of all parameters of a graph, in the order of its operations. Each place of `places` is a
+/* Codes of all parameters of a graph, in the order of its operations, of their logical shapes. Each place of `places` is a
  * SafeTensors file that is searched for every parameter, or "NAME=PLACE" for one parameter. A
  * parameter that is missing or found twice is an error (ERR_MODEL_TENSOR, ERR_MODEL_TWICE). */
 typedef struct ModelParameters {
@@ -33,7 +33,10 @@ typedef struct ModelParameters {
 
 Status model_bind(const Graph *graph, const char *const *places, size_t place_count,
                   ModelParameters *parameters, Diag *diag);
-/* Data D1 for every parameter: σ = 1/√rows of the logical weight, or weight_sigma if > 0. */
+/* Data D1 for every parameter of a graph without repeats, by the first operation that takes it, or
+ * what it is cast to. A product: σ = 1/√inner, or weight_sigma if > 0; a sum: MODEL_BIAS_SIGMA;
+ * else 1. */
+#define MODEL_BIAS_SIGMA 0.02
 Status model_generate(const Graph *graph, uint64_t seed, double weight_sigma,
                       ModelParameters *parameters, Diag *diag);
 /* Data D1 of one tensor as codes. */

@@ -224,6 +224,7 @@ static bool add_binding(Builder *builder, const LowerBinding *from) {
     PackageBinding binding = {.name = from->name,
                               .kind = kinds[from->kind],
                               .shape = from->shape,
+                              .stored = from->stored,
                               .format = from->format,
                               .slice_count = from->slice_count};
     binding.slices = mem_alloc((size_t)from->slice_count + 1, sizeof *binding.slices);

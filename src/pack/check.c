@@ -74,7 +74,7 @@ static Status check_segments(const Checker *checker) {
 /* Bytes of a shard; false if they exceed a tile's memory. */
 static bool shard_size(const PackageBinding *binding, uint32_t shard, uint64_t *bytes) {
     Shard s;
-    format_shard(&binding->format, &binding->shape, shard, &s);
+    format_shard(&binding->format, &binding->stored, shard, &s);
     *bytes = s.layout.value_bytes;
     for (uint32_t i = 0; i < s.layout.rank; i++) {
         *bytes *= s.layout.dims[i]; /* below 2^52: no overflow */
@@ -109,9 +109,11 @@ static const char *check_copy(const PackageBinding *binding, uint32_t shard, uin
 
 static const char *check_slices(const PackageBinding *binding) {
     uint32_t at = 0, shards = format_shards(&binding->format);
-    uint64_t offset = 0, values;
+    uint64_t offset = 0, values, stored;
     if (!shape_count(&binding->shape, &values))
         return "the shape is too large";
+    if (!shape_count(&binding->stored, &stored) || stored != values)
+        return "as many values are stored as the shape has";
     for (uint32_t shard = 0; shard < shards; shard++)
         for (uint32_t copy = 0; copy < binding->format.replicas; copy++) {
             const char *what = check_copy(binding, shard, copy, &at, &offset);
@@ -130,7 +132,7 @@ static Status check_bindings(const Checker *checker) {
         if (binding->format.tile_count > package->tile_count ||
             binding->format.first_tile > package->tile_count - binding->format.tile_count)
             return broken(checker, "bindings", i, "the format has more tiles than the package");
-        if (format_check(&binding->format, &binding->shape, NULL))
+        if (format_check(&binding->format, &binding->stored, NULL))
             return broken(checker, "bindings", i, "the format does not suit the shape");
         const char *what = check_slices(binding);
         if (what)

@@ -15,7 +15,7 @@
 #include <stdio.h>
 
 #define PACKAGE_APPLICATION_ID 0x54574B31 /* "TWK1" */
-#define PACKAGE_VERSION        2          /* user_version */
+#define PACKAGE_VERSION        3          /* user_version */
 #define PACKAGE_NONE           UINT32_MAX
 
 /* 128-bit XXH3 in canonical (big-endian) byte order. */
@@ -51,7 +51,8 @@ typedef struct PackageSlice {
 typedef struct PackageBinding {
     const char *name; /* unique, not empty */
     PackageKind kind;
-    Shape shape;
+    Shape shape;             /* logical */
+    Shape stored;            /* the same values in the same order; what the format deals out */
     Format format;           /* with precision and scale */
     const char *format_text; /* its text form; set by package_add_binding */
     uint32_t slice_count;
@@ -194,6 +195,8 @@ const char *package_digest_print(PackageDigest digest, char text[PACKAGE_DIGEST_
  * ERR_FILE_WRITE names the path and the cause (full disk, no permission, …). */
 Status package_write(const Package *package, const char *path, int level, Diag *diag);
 
+/* Whether a file begins as packages do. */
+bool package_is_file(const char *path);
 /* Reads a file and trusts nothing in it: schema, types, ranges, order, sizes before allocation,
  * blob ids, digest; then package_check. Errors: ERR_FILE_*, ERR_PACK_FORMAT (no package),
  * ERR_PACK_VERSION, ERR_PACK_SCHEMA, ERR_PACK_DAMAGED (SQLite or zstd, or the digest differs),

@@ -154,21 +154,21 @@ uint32_t binding_tile_slices(const PackageBinding *binding, uint32_t slice, uint
 }
 
 static void shard_of_slice(const PackageBinding *binding, uint32_t slice, Shard *shard) {
-    format_shard(&binding->format, &binding->shape,
+    format_shard(&binding->format, &binding->stored,
                  format_shard_of_tile(&binding->format, binding->slices[slice].tile), shard);
 }
 
 void binding_pack(const PackageBinding *binding, uint32_t slice, const void *logical, void *bytes) {
     Shard shard;
     shard_of_slice(binding, slice, &shard);
-    bulk_pack(&binding->shape, &shard, logical, bytes);
+    bulk_pack(&binding->stored, &shard, logical, bytes);
 }
 
 void binding_unpack(const PackageBinding *binding, uint32_t slice, const void *bytes,
                     void *logical) {
     Shard shard;
     shard_of_slice(binding, slice, &shard);
-    bulk_unpack(&binding->shape, &shard, bytes, logical);
+    bulk_unpack(&binding->stored, &shard, bytes, logical);
 }
 
 /* Segments of one tile's slices, whose shard's bytes lie in `bytes`. */

@@ -48,15 +48,27 @@ static uint32_t big_endian(const uint8_t *at) {
     return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
 }
 
-static Status check_header(const char *path, Diag *diag) {
+static bool has_magic(const FileMap *map) {
     static const char magic[16] = "SQLite format 3";
+    return map->size >= sizeof magic && memcmp(map->bytes, magic, sizeof magic) == 0;
+}
+
+bool package_is_file(const char *path) {
+    FileMap map;
+    if (file_map(path, &map, NULL))
+        return false;
+    bool is = has_magic(&map);
+    file_unmap(&map);
+    return is;
+}
+
+static Status check_header(const char *path, Diag *diag) {
     DiagPlace place = {.file = path, .tile = -1};
     FileMap map;
     Status status = file_map(path, &map, diag);
     if (status)
         return status;
-    if (map.size < 100 || memcmp(map.bytes, magic, sizeof magic) != 0 ||
-        big_endian(map.bytes + 68) != PACKAGE_APPLICATION_ID)
+    if (map.size < 100 || !has_magic(&map) || big_endian(map.bytes + 68) != PACKAGE_APPLICATION_ID)
         status = diag_error(diag, ERR_PACK_FORMAT, place, "this is no Tilework package");
     else if (big_endian(map.bytes + 60) != PACKAGE_VERSION)
         status = diag_error(diag, ERR_PACK_VERSION, place, "package version %u, read here: %d",

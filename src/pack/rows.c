@@ -210,7 +210,8 @@ static void bindings_get(const Package *package, size_t row, Value *values, char
     values[2] = text(precision_names[binding->format.precision.kind]);
     values[3] = integer(binding->format.precision.scale_exponent);
     values[4] = text(shape_print(&binding->shape, scratch));
-    values[5] = text(binding->format_text);
+    values[5] = text(shape_print(&binding->stored, scratch + SHAPE_TEXT_SIZE));
+    values[6] = text(binding->format_text);
 }
 
 /* "[2,3]" */
@@ -235,16 +236,17 @@ static bool parse_shape(const char *at, Shape *shape) {
 static Status bindings_load(Loader *loader, const Value *values) {
     PackageBinding binding = {0};
     uint32_t kind, precision;
-    const char *shape = "";
+    const char *shape = "", *stored = "";
     Status status = load_text(loader, &values[0], &binding.name);
     status = THEN(status, load_word(loader, &values[1], binding_kinds, 3, &kind));
     status = THEN(status, load_word(loader, &values[2], precision_names, 3, &precision));
     status = THEN(status, load_text(loader, &values[4], &shape));
-    status = THEN(status, load_text(loader, &values[5], &binding.format_text));
+    status = THEN(status, load_text(loader, &values[5], &stored));
+    status = THEN(status, load_text(loader, &values[6], &binding.format_text));
     if (status)
         return status;
     binding.kind = (PackageKind)kind;
-    if (!parse_shape(shape, &binding.shape))
+    if (!parse_shape(shape, &binding.shape) || !parse_shape(stored, &binding.stored))
         return loader_fail(loader, "a shape is malformed");
     if (format_parse(binding.format_text, &binding.format, NULL))
         return loader_fail(loader, "a format is malformed");
@@ -668,10 +670,10 @@ const Table pack_tables[TABLE_COUNT] = {
     {.name = "bindings",
      .sql = "CREATE TABLE bindings(name TEXT NOT NULL, kind TEXT NOT NULL, "
             "precision TEXT NOT NULL, scale INTEGER NOT NULL, shape TEXT NOT NULL, "
-            "format TEXT NOT NULL, PRIMARY KEY(name)) STRICT, WITHOUT ROWID",
+            "stored TEXT NOT NULL, format TEXT NOT NULL, PRIMARY KEY(name)) STRICT, WITHOUT ROWID",
      .key_count = 1,
      COLUMNS(TEXT("name"), TEXT("kind"), TEXT("precision"), INT("scale"), TEXT("shape"),
-             TEXT("format")),
+             TEXT("stored"), TEXT("format")),
      ROWS(bindings)},
     {.name = "slices",
      .sql = "CREATE TABLE slices(binding TEXT NOT NULL, slice INTEGER NOT NULL, "

@@ -62,6 +62,16 @@ bool shape_equal(const Shape *a, const Shape *b) {
     return a->rank == b->rank && memcmp(a->dims, b->dims, a->rank * sizeof a->dims[0]) == 0;
 }
 
+bool shape_matrix(const Shape *shape, Shape *matrix) {
+    uint64_t rows = 1;
+    for (uint32_t axis = 0; axis + 1 < shape->rank; axis++)
+        if (!checked_mul(rows, shape->dims[axis], &rows) || rows > UINT32_MAX)
+            return false;
+    uint32_t columns = shape->rank ? shape->dims[shape->rank - 1] : 1;
+    *matrix = (Shape){.rank = 2, .dims = {(uint32_t)rows, columns}};
+    return true;
+}
+
 const char *shape_print(const Shape *shape, char text[SHAPE_TEXT_SIZE]) {
     size_t used = 0;
     text[used++] = '[';

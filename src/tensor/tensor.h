@@ -46,6 +46,9 @@ typedef struct Shape {
 /* Number of values; false if it does not fit 63 bits. */
 bool shape_count(const Shape *shape, uint64_t *count);
 bool shape_equal(const Shape *a, const Shape *b);
+/* The shape as a matrix: all axes but the last one are rows, [N] is [1,N], [] is [1,1]. False if
+ * there are more than 2^32 - 1 rows. */
+bool shape_matrix(const Shape *shape, Shape *matrix);
 
 enum { SHAPE_TEXT_SIZE = 12 * SHAPE_MAX_RANK + 3 };
 /* "[729,1152]" into `text`, which is returned; "[]" for a scalar. */
