@@ -46,9 +46,10 @@ void check_gemm_f64(uint32_t rows, uint32_t inner, uint32_t columns, const doubl
 
 /* The outputs of a graph without repeats, the twin's in the order of the plan (NULL: no
  * product is cut). given[v] are the codes of value v for inputs and parameters; other entries are
- * not read. results has room for all values; entries of values that are outputs receive an array for mem_free (codes of the value's precision; F64), the others NULL. On error all are
- * NULL. The reference starts from the encoded inputs and rounds nothing between operations but what
- * a cast in the graph does; its GELU is the tanh form in F64. */
+ * not read. results has room for all values; entries of values that are outputs receive an array
+ * for mem_free (codes of the value's precision; F64), the others NULL. On error all are NULL. The
+ * reference starts from the encoded inputs and rounds nothing between operations but what a cast in
+ * the graph does; its GELU is the tanh form in F64. */
 Status check_twin(const Graph *graph, const Plan *plan, const void *const *given, Pool *pool,
                   void **results, Diag *diag);
 Status check_reference(const Graph *graph, const void *const *given, Pool *pool, double **results,

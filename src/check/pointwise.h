@@ -2,8 +2,8 @@
 #pragma once
 
 #include "base/pool.h"
+#include "graph/graph.h"
 #include "num/f16.h"
-#include "tensor/tensor.h"
 
 /* twice: 2 * GELU, as it is encoded. */
 void pointwise_gelu_f16(const F16 *in, uint64_t count, bool twice, Pool *pool, F16 *out);
