@@ -156,13 +156,17 @@ static Status want_value_of(Parser *parser, const Graph *graph, uint32_t *value)
     diag_error(parser->diag, ERR_GRAPH_VALUE, place_of(parser, at), "%%%s is not defined yet",
                name);
     point_at(parser, at);
+    for (uint32_t i = 0; i < parser->depth; i++) {
+        if (!strmap_get(parser->frames[i].outer->value_names, name, &found))
+            continue;
+        diag_note(parser->diag, "a body sees only its arguments and its own values");
+        return ERR_GRAPH_VALUE;
+    }
     Nearest nearest = nearest_begin(name);
     for (size_t v = 0; v < graph->values.count; v++)
         nearest_offer(&nearest, graph->values.items[v].name);
     if (nearest.best)
         diag_fix(parser->diag, "did you mean %%%s?", nearest.best);
-    else if (graph->is_body)
-        diag_note(parser->diag, "a body sees only its arguments and its own values");
     return ERR_GRAPH_VALUE;
 }
 

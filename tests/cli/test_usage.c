@@ -41,13 +41,16 @@ static void test_options(void **state) {
         {"bench gemm --rows 1 --rows 1", "error TW2005 at option --rows: given twice\n"},
         {"bench gemm --rows 3 --inner 4",
          "error TW2006 at gemm: needs --rows, --inner and --columns\n"},
-        {"bench mlp", "error TW2007 at mlp: no workload of this name; there is gemm\n"},
+        {"bench mpl", "error TW2007 at mpl: no workload of this name; there are gemm and mlp\n"},
+        {"bench mlp --tokens 3", "error TW2006 at mlp: needs --tokens, --width and --hidden\n"},
+        {"bench gemm --rows 1 --inner 1 --columns 1 --bias",
+         "error TW2005 at gemm: takes no option --bias\n"},
         {"bench gemm --package=", "error TW2003 at option --package: the value is empty\n"},
         {"bench", "error TW2004: bench takes 1 argument (WORKLOAD), not 0\n"},
         {"bench gemm gemm", "error TW2004: bench takes 1 argument (WORKLOAD), not 2\n"},
         {"isa add sub", "error TW2004: isa takes at most 1 argument ([INSTRUCTION]), not 2\n"},
         {"version x", "error TW2004: version takes no arguments, only options\n"},
-        {"bench mlp --rows 1 --inner 1 --columns 1", "error TW2007 at mlp: no workload"},
+        {"bench mlp --rows 1 --inner 1 --columns 1", "error TW2005 at mlp: takes no option --rows"},
         {"bench gemm --rows 1 --inner 1 --columns 1 --f16 --fp8-scale 1",
          "error TW2005 at option --f16: cannot be given together with --fp8-scale\n"},
         {"bench gemm --rows 1 --inner 1 --columns 1 --grid y=1,2", "error TW1004"},
@@ -99,7 +102,8 @@ static void test_manuals(void **state) {
     expect("isa add", 0, "add =d:m s:m i:i16\n  effect    d = s + sx(i) (documented)\n", NULL);
     expect("isa --markdown", 0, "| `f8v8hihov4amp` |", NULL);
     expect("isa --evidence", 0, "TILES ", NULL);
-    expect("isa --coverage", 0, "242 of 242 instructions of workers and supervisor executed, values and slots tested",
+    expect("isa --coverage", 0,
+           "242 of 242 instructions of workers and supervisor executed, values and slots tested",
            NULL);
     expect("explain", 0, "TW0102  a file cannot be opened\n", NULL);
     expect("explain TW0705", 0, "# TW0705: shapes in a graph do not fit together\n", NULL);

@@ -1,4 +1,5 @@
-/* Graph text: whatever is accepted prints as text that gives the same graph again. */
+/* Graph text: whatever is accepted prints as text that gives the same graph again, and so does what
+ * it unrolls to. */
 #include "graph/graph.h"
 
 #include <stdlib.h>
@@ -19,6 +20,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
         char *second = graph_print(again);
         if (!second || strcmp(text, second) != 0)
             abort();
+        Graph *expanded, *twice;
+        if (graph_expand(graph, &expanded, NULL) == STATUS_OK) {
+            char *unrolled = graph_print(expanded);
+            if (!unrolled || graph_parse(unrolled, strlen(unrolled), NULL, &twice, NULL))
+                abort();
+            mem_free(unrolled);
+            graph_free(twice);
+            graph_free(expanded);
+        }
         mem_free(text);
         mem_free(second);
         graph_free(graph);

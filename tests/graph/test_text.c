@@ -188,6 +188,64 @@ static const struct {
      "error TW0706 at g:2:6: gemm takes two f16 or two f8f143 operands, not f32 and f32\n"
      "  note: %y = gemm %x, %x : f16[4,4]\n"
      "  note:      ^\n"},
+    {"input %x \"x\" : f32[4]\n%y = gelu %x : f32[4]",
+     "error TW0706 at g:2:6: gelu takes f16 values; %x is f32\n"
+     "  note: %y = gelu %x : f32[4]\n"
+     "  note:      ^\n"},
+    {"input %x \"x\" : f16[4]\ninput %z \"z\" : f16[3]\n%y = add %x, %z : f16[4]",
+     "error TW0705 at g:3:6: [4] and [3] cannot be broadcast: each pair of extents, counted from "
+     "the right, must be equal or hold a 1\n"
+     "  note: %y = add %x, %z : f16[4]\n"
+     "  note:      ^\n"},
+    {"input %x \"x\" : f16[4]\n%a, %b = gelu %x : f16[4]",
+     "error TW0701 at g:2:10: expected repeat, which alone has several results\n"
+     "  note: %a, %b = gelu %x : f16[4]\n"
+     "  note:          ^\n"},
+    {"input %x \"x\" : f16[4]\n%y = repeat 0 {",
+     "error TW0710 at g:2:13: a number of iterations lies between 1 and 4294967295\n"
+     "  note: %y = repeat 0 {\n"
+     "  note:             ^\n"},
+    {"input %x \"x\" : f16[4]\n%y = repeat 2 {\ncarried %h = %x : f16[4]",
+     "error TW0701 at g:2:6: the body of this repeat has no '}'\n"},
+    {"input %x \"x\" : f16[4]\n%y = repeat 2 {\ncarried %h = %x : f16[5]",
+     "error TW0705 at g:3:14: %x is f16[4], not f16[5] as argument %h\n"
+     "  note: carried %h = %x : f16[5]\n"
+     "  note:              ^\n"},
+    {"input %x \"x\" : f16[4]\n%y = repeat 3 {\niterated %h = %x, %x : f16[4]",
+     "error TW0710 at g:3:15: 3 iterations take as many values here; these are 2\n"
+     "  note: iterated %h = %x, %x : f16[4]\n"
+     "  note:               ^\n"},
+    {"input %x \"x\" : f16[4]\n%y = repeat 3 {\niterated %h = %x, %x, %x : f16[4]\n"
+     "carried %k = %x : f16[4]",
+     "error TW0710 at g:4:1: first come the carried arguments, then the invariant ones, then the "
+     "iterated ones, then the operations\n"
+     "  note: carried %k = %x : f16[4]\n"
+     "  note: ^\n"},
+    {"input %x \"x\" : f16[4]\n%y = repeat 3 {\ncarried %h = %x : f16[4]\n"
+     "%g = gelu %x : f16[4]",
+     "error TW0703 at g:4:12: %x is not defined yet\n"
+     "  note: %g = gelu %x : f16[4]\n"
+     "  note:            ^\n"
+     "  note: a body sees only its arguments and its own values\n"},
+    {"input %x \"x\" : f16[4]\n%y = repeat 3 {\ninput %z \"z\" : f16[4]",
+     "error TW0704 at g:3:1: unknown statement of a body 'input'\n"
+     "  note: input %z \"z\" : f16[4]\n"
+     "  note: ^\n"},
+    {"input %x \"x\" : f16[4]\n%y = repeat 3 {\ncarried %h = %x : f16[4]\nyield %h, %h",
+     "error TW0710 at g:4:1: 1 carried arguments need as many yielded values; these are 2\n"
+     "  note: yield %h, %h\n"
+     "  note: ^\n"},
+    {"input %x \"x\" : f16[4]\n%y, %z = repeat 3 {\ncarried %h = %x : f16[4]\nyield %h\n}",
+     "error TW0710 at g:5:1: 1 carried arguments give as many results; line 2 names 2\n"
+     "  note: }\n"
+     "  note: ^\n"},
+    {"input %x \"x\" : f16[4]\n%y = repeat 3 {\ncarried %h = %x : f16[4]\n}",
+     "error TW0710 at g:2:6: the body of the repeat yields nothing\n"},
+    {"input %x \"x\" : f16[4]\n%y = repeat 3 {\ncarried %h = %x : f16[4]\n"
+     "%g = gelu %h : f16[4]\nyield %h\n}\noutput %y \"y\"",
+     "error TW0709 at g:4: %g is never used\n  fix: remove it or yield it\n"},
+    {"input %x \"x\" : f16[4]\n}",
+     "error TW0701 at g:2:1: expected a statement\n  note: }\n  note: ^\n"},
     {"input %x \"x\" : f16[4]\ninput %z \"z\" : f16[4]\noutput %x \"y\"",
      "error TW0709 at g:2: %z is never used\n  fix: remove it or make it an output\n"},
     /* A line longer than a terminal is cut around the caret. */
@@ -344,7 +402,7 @@ static void test_manual(void **state) {
         at = end;
         blocks++;
     }
-    assert_int_equal(blocks, 3);
+    assert_int_equal(blocks, 5);
     mem_free(bytes);
 }
 

@@ -187,6 +187,8 @@ static void test_hostile_rows(void **state) {
         "UPDATE bindings SET format=replace(format,'tiles=0+6','tiles=0+4294967290')",
         "UPDATE bindings SET shape='[4294967295,4294967295]' WHERE name='x'",
         "UPDATE bindings SET shape='24,70' WHERE name='x'",
+        "UPDATE bindings SET stored='[24,70' WHERE name='x'",
+        "UPDATE bindings SET stored='[70,24]' WHERE name='x'",
         "UPDATE bindings SET shape='[24,,70]' WHERE name='x'",
         "UPDATE bindings SET shape='[24,70]]' WHERE name='x'",
         "UPDATE bindings SET shape='[1,2,3,4,5,6,7]' WHERE name='x'",

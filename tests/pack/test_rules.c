@@ -56,6 +56,7 @@ DAMAGE(binding_name, binding(p, "w")->name = "")
 DAMAGE(binding_order, binding(p, "w")->name = "z")
 DAMAGE(binding_tiles, binding(p, "w")->format.first_tile = 1)
 DAMAGE(binding_format, binding(p, "w")->format.replicas += 1)
+DAMAGE(binding_stored, binding(p, "w")->stored.dims[0] += 16)
 DAMAGE(binding_large, binding(p, "w")->shape.dims[0] = 1 << 24)
 DAMAGE(slices_missing, binding(p, "w")->slice_count -= 1)
 DAMAGE(slices_more, PackageBinding *b = binding(p, "w");
@@ -103,23 +104,23 @@ static const Damage rules[] = {
     {"segment_order", segment_order},     {"binding_name", binding_name},
     {"binding_order", binding_order},     {"binding_tiles", binding_tiles},
     {"binding_format", binding_format},   {"binding_large", binding_large},
-    {"slices_missing", slices_missing},   {"slices_more", slices_more},
-    {"slice_tile", slice_tile},           {"slice_size", slice_size},
-    {"slice_address", slice_address},     {"slice_offset", slice_offset},
-    {"entry_none", entry_none},           {"entry_name", entry_name},
-    {"entry_tile", entry_tile},           {"entry_mixed", entry_mixed},
-    {"entry_order", entry_order},         {"entry_address", entry_address},
-    {"entry_missing", entry_missing},     {"call_ordinal", call_ordinal},
-    {"call_binding", call_binding},       {"call_entry", call_entry},
-    {"call_mixed", call_mixed},           {"origin_parent", origin_parent},
-    {"tile_program", tile_program},       {"program_samples", program_samples},
-    {"program_outside", program_outside}, {"program_steps", program_steps},
-    {"program_fewer", program_fewer},     {"step_origin", step_origin},
-    {"buffer_program", buffer_program},   {"buffer_ordinal", buffer_ordinal},
-    {"buffer_outside", buffer_outside},   {"buffer_life", buffer_life},
-    {"symbol_blob", symbol_blob},         {"symbol_outside", symbol_outside},
-    {"line_outside", line_outside},       {"line_twice", line_twice},
-    {"note_twice", note_twice},
+    {"binding_stored", binding_stored},   {"slices_missing", slices_missing},
+    {"slices_more", slices_more},         {"slice_tile", slice_tile},
+    {"slice_size", slice_size},           {"slice_address", slice_address},
+    {"slice_offset", slice_offset},       {"entry_none", entry_none},
+    {"entry_name", entry_name},           {"entry_tile", entry_tile},
+    {"entry_mixed", entry_mixed},         {"entry_order", entry_order},
+    {"entry_address", entry_address},     {"entry_missing", entry_missing},
+    {"call_ordinal", call_ordinal},       {"call_binding", call_binding},
+    {"call_entry", call_entry},           {"call_mixed", call_mixed},
+    {"origin_parent", origin_parent},     {"tile_program", tile_program},
+    {"program_samples", program_samples}, {"program_outside", program_outside},
+    {"program_steps", program_steps},     {"program_fewer", program_fewer},
+    {"step_origin", step_origin},         {"buffer_program", buffer_program},
+    {"buffer_ordinal", buffer_ordinal},   {"buffer_outside", buffer_outside},
+    {"buffer_life", buffer_life},         {"symbol_blob", symbol_blob},
+    {"symbol_outside", symbol_outside},   {"line_outside", line_outside},
+    {"line_twice", line_twice},           {"note_twice", note_twice},
 };
 
 static Package *new_package(void) {
