@@ -173,6 +173,16 @@ static void turn_call(const Plan *plan, const PlanStep *step, uint32_t tile, Pla
     call->operands[1].value = step->sources[0];
 }
 
+static void pack_call(const Plan *plan, const PlanStep *step, uint32_t tile, PlanCall *call) {
+    Shard from, to;
+    bool held = tile_shard(plan, step->sources[0], tile, &from);
+    held = tile_shard(plan, step->target, tile, &to) && held;
+    held = held && pack_spec(&from.layout, &to.layout, &call->spec);
+    assert(held);
+    (void)held;
+    call->operands[1].value = step->sources[0];
+}
+
 void plan_call(const Graph *graph, const Plan *plan, const PlanStep *step, uint32_t tile,
                uint32_t call, PlanCall *result) {
     *result = (PlanCall){.operands[0] = {.value = step->target}};
@@ -182,6 +192,7 @@ void plan_call(const Graph *graph, const Plan *plan, const PlanStep *step, uint3
     case PLAN_CAST: cast_call(graph, plan, step, tile, result); break;
     case PLAN_POINT: point_call(graph, plan, step, tile, result); break;
     case PLAN_TURN: turn_call(plan, step, tile, result); break;
+    case PLAN_PACK: pack_call(plan, step, tile, result); break;
     case PLAN_LOCAL:
     case PLAN_EXCHANGE: assert(false); break;
     }

@@ -69,3 +69,27 @@ bool cast_spec(const Layout *from, const Layout *to, bool fast, KernelSpec *spec
     spec->cast.fast = fast;
     return kernel_check(spec, NULL) == STATUS_OK;
 }
+
+bool pack_spec(const Layout *from, const Layout *to, KernelSpec *spec) {
+    bool rows = !from->inner_is_row && from->group == from->inner &&
+                from->outer_block == from->outer && !from->drain;
+    bool columns = to->inner_is_row && !to->drain && to->group == SOURCE_GROUP;
+    if (!rows || !columns || from->value_bytes != to->value_bytes || from->inner != to->outer ||
+        from->outer != to->matrices * to->inner)
+        return false;
+    KernelPack pack = {.order = PACK_RIGHT,
+                       .precision = PRECISION_F16,
+                       .rows = to->inner_block,
+                       .columns = to->outer,
+                       .pitch = to->outer,
+                       .groups = (uint32_t)(from->outer / to->inner_block)};
+    if (to->outer_block == to->outer && to->inner_block == to->group) {
+        pack.order = PACK_TRANSPOSED_LEFT;
+        pack.rows = to->inner;
+        pack.groups = (uint32_t)to->matrices;
+    } else if (to->outer_block != COEFFICIENT_COLUMNS) {
+        return false;
+    }
+    *spec = (KernelSpec){.family = KERNEL_PACK, .pack = pack};
+    return kernel_check(spec, NULL) == STATUS_OK;
+}

@@ -52,6 +52,7 @@ static const char *reason(const Plan *plan, const PlanStep *step) {
     switch (step->kind) {
     case PLAN_LOCAL: return "what its next move leaves on a tile, and padding";
     case PLAN_GEMM: return "the product";
+    case PLAN_PACK: return "rows become columns, which no exchange does";
     case PLAN_POINT: return "value by value, where they lie";
     case PLAN_TURN: return "its use wants the values of the other axis side by side";
     case PLAN_REDUCE: return "the inner dimension is cut";
@@ -71,7 +72,7 @@ static void explain_steps(const Graph *graph, const Plan *plan, FILE *out) {
     static const char *const names[] = {
         [PLAN_LOCAL] = "local copies", [PLAN_EXCHANGE] = "exchange", [PLAN_CAST] = "cast",
         [PLAN_GEMM] = "gemm",          [PLAN_REDUCE] = "sum",        [PLAN_POINT] = "point",
-        [PLAN_TURN] = "turn"};
+        [PLAN_TURN] = "turn",          [PLAN_PACK] = "pack"};
     for (uint32_t i = 0; i < plan->step_count; i++) {
         const PlanStep *step = &plan->steps[i];
         fprintf(out, "  step %u: %s, %" PRIu64 " cycles: %s", i, names[step->kind], step->cycles,

@@ -86,6 +86,7 @@ void price_table_free(PriceTable *table);
 uint64_t price_gemm(const PlanGemm *gemm, const GemmChoice *choice, PriceTable *table);
 uint64_t price_sum(const PlanGemm *gemm, const GemmChoice *choice, PriceTable *table);
 uint64_t price_cast(const Shape *shape, const Format *from, const Format *to, PriceTable *table);
+uint64_t price_pack(const Shape *shape, const Format *from, const Format *to);
 /* GELU, of a sum or not, or a sum; shards of both formats have the same owners. */
 typedef struct PlanPoint {
     const Shape *shape;

@@ -96,7 +96,7 @@ static void print_step(Printer *printer, const PlanStep *step) {
     static const char *const names[] = {
         [PLAN_LOCAL] = "local", [PLAN_EXCHANGE] = "exchange", [PLAN_CAST] = "cast",
         [PLAN_GEMM] = "gemm",   [PLAN_REDUCE] = "reduce",     [PLAN_POINT] = "point",
-        [PLAN_TURN] = "turn"};
+        [PLAN_TURN] = "turn",   [PLAN_PACK] = "pack"};
     FILE *out = printer->out;
     fprintf(out, "step %s", names[step->kind]);
     for (uint32_t i = 0; i < step->move_count; i++) {

@@ -117,6 +117,7 @@ typedef enum PlanStepKind {
     PLAN_REDUCE,
     PLAN_POINT, /* value by value: gelu, add */
     PLAN_TURN,  /* blocks of 16 x 16 are transposed */
+    PLAN_PACK,  /* row-major values into a packed order on the same tiles */
 } PlanStepKind;
 
 /* From one stored value to another one; partials to received ones is a reduce-scatter. */

@@ -218,6 +218,21 @@ uint64_t price_cast(const Shape *shape, const Format *from, const Format *to, Pr
     return slowest;
 }
 
+uint64_t price_pack(const Shape *shape, const Format *from, const Format *to) {
+    uint64_t slowest = 0;
+    for (uint32_t last = 0; last < 1u << from->axis_count; last++) {
+        Shard source, target;
+        uint32_t shard = corner_shard(from, shape, last);
+        format_shard(from, shape, shard, &source);
+        format_shard(to, shape, shard, &target);
+        KernelSpec spec;
+        if (!pack_spec(&source.layout, &target.layout, &spec))
+            return 0;
+        slowest = MAX_OF(slowest, spec_cycles(&spec, 0, STEP_START));
+    }
+    return slowest;
+}
+
 static bool point_spec(const PlanPoint *point, uint32_t shard, KernelSpec *spec) {
     Shard source, target;
     format_shard(point->from, point->shape, shard, &source);

@@ -310,6 +310,10 @@ static AxisTiling *find_tiling(Format *format, uint32_t axis) {
     return NULL;
 }
 
+static bool is_packed_along_rows(OrderKind kind) {
+    return kind == ORDER_TRANSPOSED_LEFT || kind == ORDER_RIGHT || kind == ORDER_BLOCK;
+}
+
 bool sketch_in_precision(const Format *format, const Shape *shape, Precision precision,
                          Format *other) {
     *other = *format;
@@ -317,7 +321,7 @@ bool sketch_in_precision(const Format *format, const Shape *shape, Precision pre
     OrderKind kind = format->order.kind;
     if (kind == ORDER_ROW_MAJOR)
         other->order = (Order){.kind = ORDER_LEFT};
-    bool inner_is_row = kind == ORDER_TRANSPOSED_LEFT || kind == ORDER_RIGHT || kind == ORDER_BLOCK;
+    bool inner_is_row = is_packed_along_rows(kind);
     if (shape->rank < 1u + inner_is_row)
         return false;
     uint32_t inner = shape->rank - 1 - inner_is_row;
@@ -379,7 +383,8 @@ bool sketch_cast(Sketch *sketch, uint32_t op, const OperandChoice *choice,
     Format between;
     SketchPhase phase = sketch_begin_phase(sketch, op);
     if (choice->early) {
-        if (!sketch_in_precision(from, shape, to->precision, &between))
+        if (!sketch_in_precision(from, shape, to->precision, &between) ||
+            is_packed_along_rows(between.order.kind) != is_packed_along_rows(to->order.kind))
             return false;
         uint32_t owned =
             sketch_add_value(sketch, sketch_stored(PLAN_MOVED, result, shape, &between));
@@ -390,8 +395,19 @@ bool sketch_cast(Sketch *sketch, uint32_t op, const OperandChoice *choice,
     }
     if (!sketch_in_precision(to, shape, from->precision, &between))
         return false;
-    uint32_t staged = sketch_move_value(&phase, source, &between, false);
-    sketch_end_phase(&phase);
+    uint32_t staged;
+    if (from->order.kind == ORDER_ROW_MAJOR && is_packed_along_rows(to->order.kind)) {
+        Format rows = between;
+        rows.order = (Order){.kind = ORDER_ROW_MAJOR};
+        uint32_t moved = sketch_move_value(&phase, source, &rows, false);
+        sketch_end_phase(&phase);
+        staged = sketch_add_value(sketch, sketch_stored(PLAN_MOVED, source, shape, &between));
+        sketch_add_compute(sketch, PLAN_PACK, op, staged, moved, PLAN_NONE,
+                           price_pack(shape, &rows, &between));
+    } else {
+        staged = sketch_move_value(&phase, source, &between, false);
+        sketch_end_phase(&phase);
+    }
     forced_cast(op, result, staged, table, sketch);
     return sketch->possible;
 }

@@ -558,46 +558,10 @@ static void test_cut_words(void **state) {
     graph_free(graph);
 }
 
-/* A move that would have to turn rows into columns carries single values: refused, with the piece.
- */
-static void test_pieces(void **state) {
-    (void)state;
-    static const char *const cases[][2] = {
-        {"f16 row_major standard tiles=0+2 replicas=1 axis0(parts=2)",
-         "f8f143(s=-4) transposed_left standard tiles=0+2 replicas=1 axis1(parts=2,stride=1)"},
-        {"f16 row_major standard tiles=0+1 replicas=1",
-         "f8f143(s=-4) right standard tiles=1+1 replicas=1"}};
-    for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        Case test = {.options = {.tiles = 4}};
-        PlanFormat formats[2] = {{.value = 0}, {.value = 1}};
-        for (int k = 0; k < 2; k++)
-            assert_int_equal(format_parse(cases[i][k], &formats[k].format, NULL), STATUS_OK);
-        test.options.formats = formats;
-        test.options.format_count = 2;
-        uint32_t x, q;
-        assert_int_equal(graph_create(&test.graph, NULL), STATUS_OK);
-        Shape shape = {2, {64, 32}};
-        assert_int_equal(graph_add_input(test.graph, "x", "x", f16, shape, &x, NULL), STATUS_OK);
-        Precision f8 = {PRECISION_F8F143, -4};
-        assert_int_equal(graph_add_cast(test.graph, "q", x, f8, &q, NULL), STATUS_OK);
-        assert_int_equal(graph_add_output(test.graph, "q", q, NULL), STATUS_OK);
-        assert_int_equal(plan_search(test.graph, &test.options, &test.search, NULL), STATUS_OK);
-        assert_int_equal(plan_build(&test.search, &test.search.candidates[0], &test.plan, NULL),
-                         STATUS_OK);
-        Diag diag;
-        diag_init(&diag);
-        assert_int_equal(lower_plan(test.graph, &test.plan, &test.tiles, &diag), ERR_LOWER_PIECE);
-        assert_true(diag.entries[0].place.tile >= 0);
-        diag_free(&diag);
-        lowered_free(&test);
-        case_close(&test);
-    }
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random),     cmocka_unit_test(test_inner_parts),
-        cmocka_unit_test(test_whole_chip), cmocka_unit_test(test_pieces),
-        cmocka_unit_test(test_cut_words),  cmocka_unit_test(test_text)};
+        cmocka_unit_test(test_random), cmocka_unit_test(test_inner_parts),
+        cmocka_unit_test(test_whole_chip), cmocka_unit_test(test_cut_words),
+        cmocka_unit_test(test_text)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
