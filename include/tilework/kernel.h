@@ -8,7 +8,7 @@ enum { TW_WORKERS = 6, TW_KERNEL_MAX_RANK = 4 };
 
 /* Buffers are described by texts "NAME=TYPE:SHAPE[:CONTENT][@PLACE]":
  *   TYPE     f8 (F143; f8/E: with scale exponent E), f16, f32, u8, u16, u32, i8, i16, i32
- *   SHAPE    2208 or 4x16
+ *   SHAPE    2208 or 4x16; +BYTES behind it may be read too, and the values not used
  *   CONTENT  zero, nan, ramp, random, bits, fill=V, list=V,V,…, file=PATH (.npy: values; else
  * bytes) PLACE    interleaved, standard, or an address */
 typedef struct TwKernelOptions {
@@ -30,6 +30,10 @@ typedef struct TwKernelOptions {
     uint64_t budget;  /* cycles; 0: ten million */
     uint64_t seed;    /* of random contents */
     FILE *trace;      /* a line for every issue; NULL: none */
+    /* Without checks of what the chip allows and is wrong: to use what was never written, races of
+     * workers, accesses outside buffers, frame and stack, stores to what is no output, NaNs in
+     * matrix products. */
+    bool unchecked;
 } TwKernelOptions;
 
 typedef struct TwKernelBuffer {

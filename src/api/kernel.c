@@ -168,7 +168,8 @@ static Status run_objects(const TwKernelOptions *options, const AsmObject *const
                                         .start = options->start,
                                         .budget = options->budget,
                                         .seed = options->seed,
-                                        .trace = options->trace};
+                                        .trace = options->trace,
+                                        .unchecked = options->unchecked};
     return trial_run(&trial_options, trial, diag);
 }
 

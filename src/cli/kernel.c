@@ -9,9 +9,10 @@ typedef struct Arguments {
     const char *preprocessor, *entry, *arguments, *compare, *trace;
     Texts defines, includes, inputs, outputs, expected, saved;
     int64_t workers, start, budget, seed, values;
+    bool unchecked;
 } Arguments;
 
-enum { OPTIONS = 18 };
+enum { OPTIONS = 19 };
 
 static void fill_options(Cli *cli, Arguments *arguments, Option options[OPTIONS]) {
     Option all[OPTIONS] = {
@@ -86,6 +87,10 @@ static void fill_options(Cli *cli, Arguments *arguments, Option options[OPTIONS]
          .help = "elements of each output to show (default 8)",
          .target = &arguments->values,
          .most = 1000000},
+        {.name = "unchecked",
+         .kind = OPTION_FLAG,
+         .help = "only what the chip itself refuses stops the function",
+         .target = &arguments->unchecked},
         {.name = "trace",
          .kind = OPTION_TEXT,
          .value = "FILE",
@@ -141,7 +146,8 @@ static TwStatus run_file(Cli *cli, const Arguments *arguments, const char *first
         .start = (unsigned)arguments->start,
         .budget = (uint64_t)arguments->budget,
         .seed = (uint64_t)arguments->seed,
-        .trace = trace};
+        .trace = trace,
+        .unchecked = arguments->unchecked};
     TwStatus status = added ? tw_kernel_run(cli->context, &options, run)
                             : (TwStatus)cli_error(cli, ERR_NO_MEMORY, NULL, "no memory left");
     vec_free(&sources);
@@ -255,7 +261,7 @@ const Verb verb_kernel = {
         "A BUFFER is NAME=TYPE:SHAPE[:CONTENT][@PLACE]:\n"
         "  TYPE     f8 (F143; f8/-4 with its scale exponent), f16, f32, u8, u16, u32, i8, i16, "
         "i32\n"
-        "  SHAPE    2208, 4x16\n"
+        "  SHAPE    2208, 4x16; with +BYTES: so many bytes behind it may be read, but not used\n"
         "  CONTENT  zero, nan, ramp (0, 1, 2, …), random (deviation 1), bits (any finite "
         "pattern),\n"
         "           fill=V, list=V,V,…, file=PATH (.npy: values; else bytes). Inputs are random,\n"
@@ -265,12 +271,17 @@ const Verb verb_kernel = {
         "An argument in LIST is NAME (an address), NAME+BYTES, #NAME (elements), a whole number,\n"
         "f32:V or f16:V; with mN= before it it goes to that register (also of all workers).\n"
         "\n"
+        "What the chip allows and is wrong stops the function: to use memory or registers that "
+        "were\n"
+        "never written, workers that race, accesses outside the buffers, stores to what is no\n"
+        "output, NaNs in matrix products.\n"
+        "\n"
         "Every cycle belongs to one line: while workers run, to the line that the worker which "
         "ends\n"
         "last executes; else to the supervisor's last instruction. Lost are the cycles in which\n"
         "nothing was issued.\n",
     .examples =
-        "  tilework kernel examples/asm/double.S --output x=f32:64:ramp --args m2=x --workers 1\n"
+        "  tilework kernel examples/asm/double.S --output x=f32:64+4:ramp --args m2=x --workers 1\n"
         "  tilework kernel examples/asm/scale.S --output y=f16:100 --input x=f16:100:ramp "
         "--args y,x,25,f16:0.5 --expect y=ramp=0,0.5\n",
     .run = run_kernel,

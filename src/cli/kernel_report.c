@@ -227,10 +227,18 @@ static void print_instructions(const TwKernelReport *one, const TwKernelReport *
             print_pair(other->instructions[i].mnemonic, 0, other->instructions[i].executions, out);
 }
 
+/* The end of a path that fits a column. */
+static const char *short_name(const char *path) {
+    enum { COLUMN = 14 };
+    size_t length = strlen(path);
+    const char *slash = length > COLUMN ? strchr(path + length - COLUMN - 1, '/') : path - 1;
+    return slash ? slash + 1 : name_of(path);
+}
+
 bool kernel_print_comparison(const TwKernelRun *run, const TwKernelRun *other,
                              const char *const names[2], FILE *out) {
     const TwKernelReport *one = tw_kernel_report(run), *two = tw_kernel_report(other);
-    fprintf(out, "%-24s %14s %14s\n", one->entry, name_of(names[0]), name_of(names[1]));
+    fprintf(out, "%-24s %14s %14s\n", one->entry, short_name(names[0]), short_name(names[1]));
     print_pair("cycles", one->cycles, two->cycles, out);
     print_pair("  least of six slots", one->least, two->least, out);
     print_pair("  most", one->most, two->most, out);
@@ -259,7 +267,7 @@ bool kernel_print_comparison(const TwKernelRun *run, const TwKernelRun *other,
     const TwKernelRun *const runs[2] = {run, other};
     for (unsigned i = 0; i < 2; i++)
         if (!kernel_as_expected(runs[i]))
-            fprintf(out, "%s: outputs differ from what is expected\n", name_of(names[i]));
+            fprintf(out, "%s: outputs differ from what is expected\n", short_name(names[i]));
     return equal;
 }
 

@@ -300,10 +300,18 @@ static bool parse_shape(const char *text, TrialBuffer *buffer) {
             count > CHIP_TILE_MEM_SIZE)
             return false;
         buffer->dims[buffer->rank++] = (uint32_t)dim;
+        if (*end == '+') {
+            char *tail_end;
+            unsigned long long tail = strtoull(end + 1, &tail_end, 10);
+            if (!isdigit((unsigned char)end[1]) || *tail_end != 0 || tail > CHIP_TILE_MEM_SIZE)
+                return false;
+            buffer->tail = (uint32_t)tail;
+            end = tail_end;
+        }
         if (*end == 0) {
             buffer->count = (uint32_t)count;
             buffer->size = (uint32_t)count * types[buffer->type].bytes;
-            return buffer->size <= CHIP_TILE_MEM_SIZE;
+            return buffer->size + buffer->tail <= CHIP_TILE_MEM_SIZE;
         }
         if (*end != 'x')
             return false;

@@ -120,7 +120,7 @@ static Status place_error(const Run *run, const TrialBuffer *buffer, const char 
 /* A buffer whose address was given. */
 static Status check_place(const Run *run, size_t index) {
     const TrialBuffer *buffer = &run->trial->buffers.items[index];
-    uint32_t first = buffer->address, end = first + buffer->size;
+    uint32_t first = buffer->address, end = first + buffer->size + buffer->tail;
     if (!chip_address_ok(first) || end > CHIP_TILE_MEM_END || end < first)
         return place_error(run, buffer, "it does not lie in tile memory, 0x4C000 to 0xE7FFF");
     if (first % trial_type_bytes(buffer->type) != 0)
@@ -129,7 +129,7 @@ static Status check_place(const Run *run, size_t index) {
         return place_error(run, buffer, "it would lie on code, or on the stack behind it");
     for (size_t i = 0; i < index; i++) {
         const TrialBuffer *other = &run->trial->buffers.items[i];
-        if (first < other->address + other->size && other->address < end)
+        if (first < other->address + other->size && other->address < first + buffer->size)
             return place_error(run, buffer, "it would lie on another buffer");
     }
     return STATUS_OK;
@@ -137,7 +137,7 @@ static Status check_place(const Run *run, size_t index) {
 
 /* Effective elements that a buffer with an address touches. */
 static uint32_t elements_of(const TrialBuffer *buffer) {
-    return chip_effective_mask(buffer->address, buffer->size);
+    return chip_effective_mask(buffer->address, buffer->size + buffer->tail);
 }
 
 static bool place_free(TrialBuffer *buffer, PlaceClass place, uint32_t *taken) {
@@ -145,7 +145,7 @@ static bool place_free(TrialBuffer *buffer, PlaceClass place, uint32_t *taken) {
     unsigned end = place == PLACE_STANDARD ? CHIP_REGION0_ELEMENTS : CHIP_EFFECTIVE_ELEMENTS;
     for (; first < end; first++) {
         uint32_t address = chip_effective_element_base(first);
-        if (address + buffer->size > chip_effective_element_base(end))
+        if (address + buffer->size + buffer->tail > chip_effective_element_base(end))
             return false;
         buffer->address = address;
         if (!(elements_of(buffer) & *taken)) {
@@ -162,7 +162,7 @@ static Status place_buffers(Run *run, const PlaceClass *places) {
     for (size_t i = 0; i < trial->buffers.count; i++) {
         if (places[i] == PLACE_ADDRESS)
             taken |= chip_address_ok(trial->buffers.items[i].address) &&
-                             trial->buffers.items[i].size <=
+                             trial->buffers.items[i].size + trial->buffers.items[i].tail <=
                                  CHIP_TILE_MEM_END - trial->buffers.items[i].address
                          ? elements_of(&trial->buffers.items[i])
                          : 0;
@@ -432,7 +432,36 @@ static Status budget_error(const Run *run) {
     return ERR_TRIAL_BUDGET;
 }
 
-/* The simulator's message, with the line of source. */
+/* For the simulator's messages. */
+static bool locate(void *context, uint32_t tile, uint32_t pc, char text[MACHINE_PLACE_SIZE]) {
+    (void)tile;
+    const Run *run = context;
+    const AsmImageLine *line = asm_image_line(&run->trial->image, pc);
+    if (line)
+        snprintf(text, MACHINE_PLACE_SIZE, "%s:%u", line->file, line->line);
+    return line != NULL;
+}
+
+/* What the function may access. */
+static Status declare(Run *run, Machine *machine) {
+    Trial *trial = run->trial;
+    uint32_t count = (uint32_t)trial->buffers.count + 2;
+    MachineOperand *operands = arena_alloc(&trial->arena, count, sizeof *operands);
+    if (!operands)
+        return trial_no_memory(run->diag);
+    operands[0] = (MachineOperand){"the frame, or the stack", run->state, STATE_BYTES, 0, true};
+    operands[1] =
+        (MachineOperand){"the data of the source", trial->image.base, trial->image.size, 0, true};
+    for (size_t i = 0; i < trial->buffers.count; i++) {
+        const TrialBuffer *buffer = &trial->buffers.items[i];
+        operands[i + 2] = (MachineOperand){buffer->name, buffer->address, buffer->size,
+                                           buffer->tail, buffer->output};
+    }
+    machine_declare(machine, 0, operands, count);
+    machine_locate(machine, locate, run);
+    return STATUS_OK;
+}
+
 static Status trap_error(const Run *run, const Machine *machine, Diag *told) {
     const MachineTrap *trap = machine_trap(machine);
     Status status = diag_status(told);
@@ -441,11 +470,6 @@ static Status trap_error(const Run *run, const Machine *machine, Diag *told) {
         return budget_error(run);
     }
     diag_append(run->diag, told);
-    if (!trap)
-        return status;
-    DiagPlace place = place_of(run, trap->pc);
-    if (place.file)
-        diag_note(run->diag, "that is %s:%u", place.file, place.line);
     return status;
 }
 
@@ -457,6 +481,8 @@ static Status run_stub(Run *run, const MachineOptions *options, bool results, ui
     if (!machine)
         return trial_no_memory(run->diag);
     Status status = load(run, machine);
+    if (status == STATUS_OK && options->checks)
+        status = declare(run, machine);
     if (status == STATUS_OK) {
         Diag told;
         diag_init(&told);
@@ -483,7 +509,10 @@ static Status run_stub(Run *run, const MachineOptions *options, bool results, ui
 
 static Status listen_once(Run *run, unsigned pad) {
     uint64_t budget = run->options->budget ? run->options->budget : TRIAL_BUDGET;
-    MachineOptions machine = {.cycle_budget = budget, .issued = listen, .issued_context = run};
+    MachineOptions machine = {.cycle_budget = budget,
+                              .issued = listen,
+                              .issued_context = run,
+                              .checks = run->options->unchecked ? 0 : MACHINE_CHECK_ALL};
     run->pad = pad;
     run->listens = run->ended = false;
     run->log.cycles.count = 0;

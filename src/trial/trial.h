@@ -10,7 +10,8 @@
  *     NAME=TYPE:SHAPE[:CONTENT][@PLACE]
  *
  *   TYPE     f8 (F143; f8/E: with the scale exponent E), f16, f32, u8, u16, u32, i8, i16, i32
- *   SHAPE    whole numbers with x between them: 2208, 4x16
+ *   SHAPE    whole numbers with x between them: 2208, 4x16; +BYTES behind them: that many bytes
+ *            behind the buffer may be read, and the values not used
  *   CONTENT  zero, nan, ramp (0, 1, 2, …), ramp=FIRST,STEP, random (normal values of deviation 1;
  * whole numbers: any), bits (any finite pattern), fill=V, list=V,V,… (repeated), file=PATH (.npy:
  * values; else bytes). Inputs: random unless told; outputs: never written unless told PLACE
@@ -49,6 +50,7 @@ typedef struct TrialBuffer {
     int scale; /* exponent, of TRIAL_F8 */
     uint32_t rank, dims[TRIAL_MAX_RANK];
     uint32_t count, size; /* elements, bytes */
+    uint32_t tail;        /* bytes behind it that may be read */
     uint32_t address;
     bool output;
     uint8_t *before; /* NULL: never written before the call */
@@ -134,6 +136,10 @@ typedef struct TrialOptions {
     uint64_t budget;  /* cycles; 0: TRIAL_BUDGET */
     uint64_t seed;    /* of random contents */
     FILE *trace;      /* every issue, a line each; NULL: none */
+    /* Without the checks of sim.h: that nothing is used which was never written, that workers do
+     * not race, that nothing outside buffers, frame and stack is accessed and only outputs are
+     * stored to, that no NaN is multiplied. */
+    bool unchecked;
 } TrialOptions;
 
 #define TRIAL_BUDGET 10000000u /* every cycle of a call is logged in 4 bytes */

@@ -359,9 +359,9 @@ static void entries(void **state) {
 static void descriptions(void **state) {
     (void)state;
     static const char *const texts[] = {
-        "x",         "=f16:1",    "1x=f16:1", "x=f15:1",         "x=f16",
-        "x=f16:",    "x=f16:0",   "x=f16:1x", "x=f16:1x1x1x1x1", "x=f16:600000",
-        "x=f16/2:1", "x=f8/99:1", "x=f8/:1",  "x=f16:1@here",    "x=f16:-1",
+        "x",       "=f16:1",       "1x=f16:1",        "x=f15:1",      "x=f16",     "x=f16:",
+        "x=f16:0", "x=f16:1x",     "x=f16:1x1x1x1x1", "x=f16:600000", "x=f16/2:1", "x=f8/99:1",
+        "x=f8/:1", "x=f16:1@here", "x=f16:-1",        "x=f16:1+",     "x=f16:1+a",
     };
     for (size_t i = 0; i < COUNT_OF(texts); i++)
         bad(&(Call){.text = nothing, .inputs = {texts[i]}}, ERR_TRIAL_BUFFER, "such as");
@@ -439,6 +439,30 @@ static void traps(void **state) {
     trial_free(&trial);
 }
 
+/* What the chip allows: each stops a function unless it is told not to. */
+static void checks(void **state) {
+    (void)state;
+    static const char copy[] = ".supervisor\n.globl f\nf: ld32 $m0, $m3, $mzero, 0\n"
+                               " st32 $m0, $m2, $mzero, 0\n br $m10\n";
+    Call calls[] = {
+        {.text = copy, .outputs = {"y=u32:1"}, .inputs = {"x=u32:1"}},
+        {.text = copy, .outputs = {"y=u32:1", "x=u32:1"}},
+        {.text = copy, .inputs = {"y=u32:1", "x=u32:1"}},
+        {.text = copy, .outputs = {"y=u32:1"}, .inputs = {"x=u8:2+2"}},
+        {.text = copy, .outputs = {"y=u32:1"}, .options = {.arguments = "y,0x90000"}},
+    };
+    static const Status codes[] = {STATUS_OK, ERR_SIM_UNWRITTEN, ERR_SIM_OUTSIDE, ERR_SIM_OUTSIDE,
+                                   ERR_SIM_OUTSIDE};
+    for (size_t i = 0; i < COUNT_OF(calls); i++) {
+        if (codes[i] != STATUS_OK)
+            bad(&calls[i], codes[i], "call.S:");
+        calls[i].options.unchecked = true;
+        Trial trial;
+        good(&calls[i], &trial);
+        trial_free(&trial);
+    }
+}
+
 /* Every issue, with its cycle in the call. */
 static void trace(void **state) {
     (void)state;
@@ -510,6 +534,7 @@ int main(void) {
         cmocka_unit_test(places),
         cmocka_unit_test(arguments),
         cmocka_unit_test(traps),
+        cmocka_unit_test(checks),
         cmocka_unit_test(trace),
         cmocka_unit_test(no_memory),
     };
