@@ -75,6 +75,34 @@
         .family = KERNEL_FILL, .fill = {.words = (w) }                                             \
     }
 
+#define GEMM_OTHER(r, k, g, ...)                                                                   \
+    {                                                                                              \
+        .family = KERNEL_GEMM, .gemm = {.rows = (r), .panels = (k), .groups = (g), __VA_ARGS__ }   \
+    }
+#define CONVERT(a, b, n, f, s)                                                                     \
+    {                                                                                              \
+        .family = KERNEL_CONVERT, .convert = {                                                     \
+            .from = (a),                                                                           \
+            .to = (b),                                                                             \
+            .count = (n),                                                                          \
+            .fast = (f),                                                                           \
+            .shift = (s)                                                                           \
+        }                                                                                          \
+    }
+#define PACK(o, p, u, f, r, c)                                                                     \
+    {                                                                                              \
+        .family = KERNEL_PACK, .pack = {                                                           \
+            .order = (o),                                                                          \
+            .precision = (p),                                                                      \
+            .unpack = (u),                                                                         \
+            .fast = (f),                                                                           \
+            .rows = (r),                                                                           \
+            .columns = (c),                                                                        \
+            .pitch = (c),                                                                          \
+            .groups = 1                                                                            \
+        }                                                                                          \
+    }
+
 /* Rows: a product of r rows, k inner panels and g column groups; its unit is a row of a panel. */
 #define GEMM_ROW(name, p, r, k, g, published, aim)                                                 \
     {                                                                                              \
@@ -83,6 +111,28 @@
             (k) * (g), 32, r, 4,                                                                   \
                 "4 AMP instructions a row; 32 coefficient loads a panel, behind which no "         \
                 "worker runs"                                                                      \
+        }                                                                                          \
+    }
+#define GEMM_OTHER_ROW(name, r, more, k, g, published, loads, bundles, why, ...)                   \
+    {                                                                                              \
+        name, "row of a panel", GEMM_OTHER(r, k, g, __VA_ARGS__),                                  \
+            GEMM_OTHER((r) + (more), k, g, __VA_ARGS__), (r) * (k) * (g),                          \
+            ((r) + (more)) * (k) * (g), published, 0, {                                            \
+            (k) * (g), loads, r, bundles, why                                                      \
+        }                                                                                          \
+    }
+#define CONVERT_ROW(name, a, b, n, f, s, values, bundles, why)                                     \
+    {                                                                                              \
+        name, #values " values", CONVERT(a, b, n, f, s), CONVERT(a, b, (n) + 480, f, s),           \
+            (n) / (values), ((n) + 480) / (values), 0, 0, {                                        \
+            1, 0, (n) / (values), bundles, why                                                     \
+        }                                                                                          \
+    }
+#define PACK_ROW(name, o, p, u, f, r, c, published, aim, values, bundles, why)                     \
+    {                                                                                              \
+        name, #values " values", PACK(o, p, u, f, r, c), PACK(o, p, u, f, r, (c) + 96),            \
+            (r) * (c) / (values), (r) * ((c) + 96) / (values), published, aim, {                   \
+            1, 0, (r) * (c) / (values), bundles, why                                               \
         }                                                                                          \
     }
 #define REDUCE_ROW(name, p, n, w, published, aim, bundles, why)                                    \
@@ -166,6 +216,22 @@ const Row kernel_rows[] = {
     GEMM_ROW("GEMM F143 146 x 96 x 48", F8, 146, 3, 3, 7122, 0),
     GEMM_ROW("GEMM F143 57 x 128 x 80", F8, 57, 4, 5, 8124, 0),
     GEMM_ROW("GEMM F16 81 x 80 x 80", F16, 81, 5, 5, 12402, 0),
+    GEMM_OTHER_ROW("GEMM F143 82 x 192 x 160, standard weights", 82, 6, 6, 10, 0, 64, 4,
+                   "the same, 64 coefficient loads", .precision = F8),
+    GEMM_OTHER_ROW("GEMM F143 82 x 192 x 160, both operands in half panels", 82, 6, 6, 10, 0, 32, 4,
+                   "as with whole panels", .precision = F8, .wide_weights = true, .half_left = true,
+                   .half_right = true),
+    GEMM_OTHER_ROW("GEMM F143 144 x 528 x 16, half panels, an odd number", 144, 6, 17, 1, 0, 32, 4,
+                   "as with whole panels", .precision = F8, .wide_weights = true, .half_left = true,
+                   .half_right = true, .odd = true),
+    GEMM_OTHER_ROW("GEMM F16 48 x 240 x 64, packed output", 48, 48, 15, 4, 33102, 32, 4,
+                   "as with plain output", .precision = F16, .wide_weights = true, .packed = true),
+    GEMM_OTHER_ROW("GEMM F16 96 x 64 x 64, packed output, standard weights", 96, 48, 4, 4, 12108,
+                   64, 4, "the same, 64 coefficient loads", .precision = F16, .packed = true),
+    GEMM_OTHER_ROW("GEMM F32 96 x 64 x 64", 96, 6, 8, 4, 0, 64, 8,
+                   "8 AMP instructions a row; 64 coefficient loads a panel; we fill and drain the "
+                   "pipeline in each launch",
+                   .precision = PRECISION_F32),
 
     CAST_ROW("cast F16 to F143, 8,320 values, any placement", false, 8320, 4638, 0, 3,
              "two loads and a store, one a bundle"),
@@ -175,6 +241,41 @@ const Row kernel_rows[] = {
                    "all three accesses in a bundle"),
     CAST_PANEL_ROW("cast F16 to F143, panels 65 x 128, apart", true, 65, 8, 4794, 0, 1,
                    "all three accesses in a bundle"),
+    CONVERT_ROW("F143 to F16, 8,320 values, any placement", F8, F16, 8320, false, 0, 8, 3,
+                "a load and two stores, one a bundle"),
+    CONVERT_ROW("F143 to F16, 8,320 values, apart", F8, F16, 8320, true, 0, 8, 2, "two stores"),
+    CONVERT_ROW("F143 to F143, 8,320 values, scale by 4", F8, F8, 8320, false, 2, 8, 3,
+                "two conversions to F16 and one back"),
+    CONVERT_ROW("F143 to F143, 8,320 values, scale by 2", F8, F8, 8320, false, 1, 8, 5,
+                "the same and two doublings"),
+    CONVERT_ROW("F16 to F32, 8,320 values, apart", F16, PRECISION_F32, 8320, true, 0, 4, 2,
+                "two stores"),
+    CONVERT_ROW("F32 to F16, 8,320 values, apart", PRECISION_F32, F16, 8320, true, 0, 4, 1,
+                "all three accesses in a bundle"),
+    CONVERT_ROW(
+        "F32 to F143, 8,320 values", PRECISION_F32, F8, 8320, false, 0, 4, 12,
+        "for two lanes a product and four operations that keep the lost bits in one, and two "
+        "conversions"),
+
+    PACK_ROW("row-major F16 64 x 80 to block-major", PACK_RIGHT, F16, false, false, 64, 80, 25140,
+             8000, 16, 8, "four loads and four stores, one a bundle"),
+    PACK_ROW("row-major F16 64 x 80 to block-major, apart", PACK_RIGHT, F16, false, true, 64, 80,
+             25140, 8000, 16, 4, "four steps of the transpose pipe, four stores"),
+    PACK_ROW("row-major F143 64 x 80 to block-major", PACK_RIGHT, F8, false, false, 64, 80, 0, 0,
+             32, 12,
+             "eight shuffles and four steps of the transpose pipe; eight loads, four stores"),
+    PACK_ROW("block-major F16 to row-major 64 x 80, apart", PACK_RIGHT, F16, true, true, 64, 80, 0,
+             0, 16, 4, "four steps of the transpose pipe, four stores"),
+    PACK_ROW("block-major F143 to row-major 64 x 80", PACK_RIGHT, F8, true, false, 64, 80, 0, 0, 16,
+             8, "four shuffles and four sorts; four loads, four stores"),
+    PACK_ROW("row-major F16 8 x 72 to left", PACK_LEFT, F16, false, false, 8, 72, 2364, 0, 4, 2,
+             "a load and a store, one a bundle"),
+    PACK_ROW("row-major F16 64 x 80 to left, apart", PACK_LEFT, F16, false, true, 64, 80, 0, 0, 4,
+             1, "both in a bundle"),
+    PACK_ROW("left F16 to row-major 64 x 80, apart", PACK_LEFT, F16, true, true, 64, 80, 0, 0, 4, 1,
+             "both in a bundle"),
+    PACK_ROW("row-major F16 64 x 16 to transposed-right", PACK_TRANSPOSED_RIGHT, F16, false, false,
+             64, 16, 1500, 0, 4, 2, "a load and a store, one a bundle"),
 
     REDUCE_ROW("reduce 1,472 x 4, interleaved", 4, 1472, true, 3444, 2700, 7,
                "an accumulation a part, and three operations that read 8 lanes out"),
