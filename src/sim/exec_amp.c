@@ -3,6 +3,7 @@
  * Unit u computes in AACC[2u] (here compute[u]) and shifts partials in and results out through
  * AACC[2u + 1] (shift[u]). Units 0 … 7 are set 0, units 8 … 15 set 1. Accumulators are float32 and
  * every instruction rounds each of them once, to nearest even (CHIP_AMP_MODEL_…, assumed). */
+#include "num/aligned.h"
 #include "num/exact.h"
 #include "sim/rounding.h"
 
@@ -246,16 +247,28 @@ static uint32_t weights_key(const Context *c, bool f8) {
               : KEY_VALID;
 }
 
+/* Formats and scale of FP8 products, as the worker has set them. */
+typedef struct F8State {
+    F8Format format, weight_format;
+    int scale;
+} F8State;
+
+static F8State f8_state(const Context *c) {
+    const unsigned spare = 32 - CHIP_FP_SCL_BITS;
+    return (F8State){
+        .format = (F8Format)(c->fp_format >> CHIP_CSR_W_FP_NFMT_ARF_FMT_SHIFT & 1),
+        .weight_format = (F8Format)(c->fp_format >> CHIP_CSR_W_FP_NFMT_CWEI_FMT_SHIFT & 1),
+        .scale = (int32_t)(c->fp_scale << spare) >> spare,
+    };
+}
+
 static void prepare(const Context *c, AmpWeights *weights, const uint64_t words[64], bool f8) {
     if (!f8) {
         amp_prepare_f16(weights, words);
         return;
     }
-    const unsigned spare = 32 - CHIP_FP_SCL_BITS;
-    int scale = (int32_t)(c->fp_scale << spare) >> spare;
-    F8Format weight_format = (F8Format)(c->fp_format >> CHIP_CSR_W_FP_NFMT_CWEI_FMT_SHIFT & 1);
-    F8Format format = (F8Format)(c->fp_format >> CHIP_CSR_W_FP_NFMT_ARF_FMT_SHIFT & 1);
-    amp_prepare_f8(weights, words, format, weight_format, scale);
+    F8State state = f8_state(c);
+    amp_prepare_f8(weights, words, state.format, state.weight_format, state.scale);
 }
 
 const AmpWeights *exec_weights(Context *c, bool f8) {
@@ -299,9 +312,32 @@ static void swap_units(Context *c, unsigned sets, unsigned units) {
     }
 }
 
+/* The same step by the aligned model. */
+static void step_aligned(Context *c, unsigned sets, unsigned units, bool f8, const void *x,
+                         unsigned phase) {
+    F8State state = f8_state(c);
+    for (unsigned set = 0; set < sets; set++) {
+        for (unsigned u = set * SET; u < set * SET + units; u++) {
+            const void *w = &c->tile->weights[4 * u + phase];
+            c->compute[u] = f8 ? amp_aligned_f8(c->compute[u], x, state.format, w,
+                                                state.weight_format, state.scale)
+                               : amp_aligned_f16(c->compute[u], x, w);
+        }
+    }
+}
+
+/* The same with one F32 product. */
+static float step_f32(const Context *c, float acc, float x, float weight) {
+    return c->aligned ? amp_aligned_f32(acc, x, weight) : amp_step_f32(acc, x, weight);
+}
+
 /* The dot-product step of `units` units of each of `sets` sets with four F16 or eight F8. */
 static bool step_units(Context *c, unsigned sets, unsigned units, bool f8, const void *x,
                        unsigned phase) {
+    if (c->aligned) {
+        step_aligned(c, sets, units, f8, x, phase);
+        return true;
+    }
     const AmpWeights *weights = exec_weights(c, f8);
     if (!weights)
         return false;
@@ -388,7 +424,7 @@ static void amp_f32(Context *c, const Half *h, unsigned sets) {
         for (unsigned u = set * SET; u < set * SET + units; u++) {
             uint64_t word = c->tile->weights[4 * u + phase.number / 2];
             float weight = f32_from_bits((uint32_t)(word >> 32 * (phase.number % 2)));
-            c->compute[u] = amp_step_f32(c->compute[u], x, weight);
+            c->compute[u] = step_f32(c, c->compute[u], x, weight);
         }
     }
     if (moving < sets)
@@ -465,7 +501,7 @@ static void f32sisoslic(Context *c, const Half *h) {
         shift_set(c->compute, SET, out, in);
     for (unsigned u = 0; u < SET; u++) {
         float weight = f32_from_bits((uint32_t)(c->tile->weights[4 * u + n] >> 32 * upper));
-        c->compute[u] = amp_step_f32(c->compute[u], x, weight);
+        c->compute[u] = step_f32(c, c->compute[u], x, weight);
     }
     set_lanes_f32(c, h->r[0], out, 2);
     spoil_tas(c);

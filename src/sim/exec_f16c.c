@@ -225,7 +225,7 @@ F16C static inline void swap_all(Context *c) {
     F16C static void fast_##id(Context *c, const Half *h) {                                        \
         const AmpWeights *weights = NULL;                                                          \
         unsigned phase = (unsigned)(h->imm - CHIP_TAMP_F16V4_E4_P0);                               \
-        if (phase < AMP_PHASES && c->plain_rounding)                                               \
+        if (phase < AMP_PHASES && c->plain_rounding && !c->aligned)                                \
             weights = exec_weights(c, f8);                                                         \
         __m128 in = load4(c, h->r[2]), out;                                                        \
         if (weights) {                                                                             \
@@ -253,11 +253,11 @@ AMP(F8V8HIHOV4AMP, true, amp_phase_f8)
 #define FORMS(ROW, ROWS)                                                                           \
     ROWS(ADD)                                                                                      \
     ROWS(SUB)                                                                                      \
-    ROWS(MUL) ROW(F16V2ABSADD) ROW(F16V4ABSADD) ROW(F16V2MAX) ROW(F16V4MAX) ROW(F16V2MIN)          \
-        ROW(F16V4MIN) ROW(F16V2ABSMAX) ROW(F16V4ABSMAX) ROW(F16V2CLAMP) ROW(F16V4CLAMP)            \
-            ROW(F32V2TOF16) ROW(F32V4TOF16) ROW(F16V2TOF32) ROW(F16V4HIHOV4AMP) ROW(F8V8HIHOV4AMP) \
-                ROW(F16V4ACC) ROW(F16V4ABSACC) ROW(F16V8ACC) ROW(F16V8ABSACC) ROW(F16V4MIX)        \
-                    ROW(F16V2GINA)
+    ROWS(MUL)                                                                                      \
+    ROW(F16V2ABSADD) ROW(F16V4ABSADD) ROW(F16V2MAX) ROW(F16V4MAX) ROW(F16V2MIN) ROW(F16V4MIN)      \
+        ROW(F16V2ABSMAX) ROW(F16V4ABSMAX) ROW(F16V2CLAMP) ROW(F16V4CLAMP) ROW(F32V2TOF16)          \
+            ROW(F32V4TOF16) ROW(F16V2TOF32) ROW(F16V4HIHOV4AMP) ROW(F8V8HIHOV4AMP) ROW(F16V4ACC)   \
+                ROW(F16V4ABSACC) ROW(F16V8ACC) ROW(F16V8ABSACC) ROW(F16V4MIX) ROW(F16V2GINA)
 #define ALL_OF(ID, ROW)                                                                            \
     ROW(F16V2##ID)                                                                                 \
     ROW(F16V2##ID##_BL) ROW(F16V2##ID##_BU) ROW(F16V4##ID) ROW(F16V4##ID##_BL) ROW(F16V4##ID##_BU)

@@ -146,6 +146,7 @@ struct Context {
     _Alignas(64) float shift[AMP_CHANNELS];
     RowQueue rows;
     bool queues_rows;
+    bool aligned; /* MachineOptions.amp_aligned33 */
 
     /* Floating-point state of a worker. */
     uint32_t fp_control, fp_status, fp_format, fp_scale;

@@ -11,7 +11,7 @@ static void set_defaults(MachineOptions *options) {
         options->cycle_budget = MACHINE_CYCLE_BUDGET;
     if (getenv("TILEWORK_CHECK"))
         options->checks = MACHINE_CHECK_ALL;
-    if (options->issued || options->checks)
+    if (options->issued || options->checks || options->amp_aligned33)
         options->plain = true;
     MachineTiming *timing = &options->timing;
     if (timing->runall_latency == 0)

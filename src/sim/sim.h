@@ -57,6 +57,9 @@ typedef struct MachineOptions {
     /* Issue packet by packet and compute at once what is issued: slow, for comparison. Values,
      * cycles, counters and traps are the same. */
     bool plain;
+    /* Matrix units that align their terms to 33 bits (num/aligned.h) instead of the exact model.
+     * Implies `plain`. */
+    bool amp_aligned33;
     MachineTiming timing;
     /* Called after every issue of a tile, in the order of cycles; from several threads at once for
      * different tiles. Implies `plain`. NULL: not called. */

@@ -26,6 +26,7 @@ void tile_start(Tile *tile, uint32_t entry) {
         context->index = i;
         context->granule = NO_GRANULE;
         context->queues_rows = !tile->machine->options.plain;
+        context->aligned = tile->machine->options.amp_aligned33;
         exec_set_fp_control(context, 0);
         context_start(context, entry);
     }

@@ -2,7 +2,7 @@
 #include "rig.h"
 
 #include "base/random.h"
-#include "num/amp.h"
+#include "num/aligned.h"
 
 #define WEIGHTS 0x80000u /* 512 bytes */
 #define INPUT   0x90000u
@@ -179,8 +179,7 @@ static void worked_examples_by_step(void **state) {
 }
 
 /* Rows of random numbers: each row leaves as the model of num says, channel by channel. */
-static void random_rows(void **state) {
-    (void)state;
+static void check_random_rows(bool aligned) {
     enum { ROWS = 5, COUNT = 4 * (ROWS + 2) };
     uint64_t seed = 99;
     print_message("seed %llu\n", (unsigned long long)seed);
@@ -189,7 +188,10 @@ static void random_rows(void **state) {
         char *worker = stream(kind ? "f8v8hihov4amp" : "f16v4hihov4amp", 4, COUNT, "$a0:1",
                               "ld64step", "$a2:3", "ld64step", "$a4:5", "st64step");
         char *text = wrap("3", "60", worker);
-        Machine *machine = rig_load(text, 1);
+        AsmImage image = rig_assemble(text);
+        MachineOptions options = {.amp_aligned33 = aligned};
+        Machine *machine = rig_machine(&image, 1, NULL, &options);
+        asm_image_free(&image);
         uint64_t words[64], x[4 * ROWS], partial[4 * ROWS];
         F16 *all[] = {(F16 *)words, (F16 *)x, (F16 *)partial};
         const unsigned counts[] = {256, 16 * ROWS, 16 * ROWS};
@@ -206,8 +208,11 @@ static void random_rows(void **state) {
                 float acc = f16_to_f32(((F16 *)partial)[16 * r + c]);
                 for (unsigned p = 0; p < 4; p++) {
                     const void *input = &x[4 * r + p], *weight = &words[4 * c + p];
-                    acc = kind ? amp_step_f8(acc, input, F8_F143, weight, F8_F143, -4)
-                               : amp_step_f16(acc, input, weight);
+                    if (kind)
+                        acc = (aligned ? amp_aligned_f8 : amp_step_f8)(acc, input, F8_F143, weight,
+                                                                       F8_F143, -4);
+                    else
+                        acc = (aligned ? amp_aligned_f16 : amp_step_f16)(acc, input, weight);
                 }
                 F16 want = f32_to_f16(acc, F16_OVERFLOW_SATURATE), got;
                 machine_read(machine, 0, OUTPUT + 32 * (r + 2) + 2 * c, &got, 2, NULL);
@@ -218,6 +223,17 @@ static void random_rows(void **state) {
         mem_free(text);
         mem_free(worker);
     }
+}
+
+static void random_rows(void **state) {
+    (void)state;
+    check_random_rows(false);
+}
+
+/* The same with units that align to 33 bits. */
+static void random_rows_aligned(void **state) {
+    (void)state;
+    check_random_rows(true);
 }
 
 /* The eight-channel forms use set 0 only; units 0 … 7 are channels 0 … 7. */
@@ -583,10 +599,15 @@ static void weights_change(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(worked_example_f16),      cmocka_unit_test(worked_example_f8),
-        cmocka_unit_test(worked_examples_by_step), cmocka_unit_test(random_rows),
-        cmocka_unit_test(eight_channels),          cmocka_unit_test(single_precision),
-        cmocka_unit_test(slim_convolution),        cmocka_unit_test(any_order),
+        cmocka_unit_test(worked_example_f16),
+        cmocka_unit_test(worked_example_f8),
+        cmocka_unit_test(worked_examples_by_step),
+        cmocka_unit_test(random_rows),
+        cmocka_unit_test(random_rows_aligned),
+        cmocka_unit_test(eight_channels),
+        cmocka_unit_test(single_precision),
+        cmocka_unit_test(slim_convolution),
+        cmocka_unit_test(any_order),
         cmocka_unit_test(weights_change),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
