@@ -24,25 +24,18 @@ static inline uint32_t halves(F16 low, F16 high) {
 #define ZERO(i) (0 * (i))
 #define ONE(i)  (0 * (i) + 1)
 
-/* Instructions whose result is rounded. EXPR is used with x and y as float and as double: for F16
- * the first is harmless to round again and the second is exact. */
-#define ARITHMETIC_F16(name, lanes, which, expression)                                             \
+/* Instructions whose result is rounded. EXPRESSION is computed in float, which for F16 is harmless
+ * to round again; EXACT gives the exact double, or one rounded to odd. */
+#define ARITHMETIC_F16(name, lanes, which, expression, exact)                                      \
     static void name(Context *c, const Half *h) {                                                  \
         F16 d[lanes];                                                                              \
         for (unsigned i = 0; i < (lanes); i++) {                                                   \
-            float a = lane_half(c, h->r[1], which(i));                                             \
-            float b = lane_half(c, h->r[2], i);                                                    \
-            if (__builtin_expect(c->plain_rounding, 1)) {                                          \
-                float x = a, y = b;                                                                \
-                d[i] = round_f16(c, expression, a, b);                                             \
-            } else {                                                                               \
-                double x = a, y = b;                                                               \
-                d[i] = round_f16_exact(c, expression, a, b);                                       \
-            }                                                                                      \
+            float x = lane_half(c, h->r[1], which(i)), y = lane_half(c, h->r[2], i);               \
+            d[i] = __builtin_expect(c->plain_rounding, 1) ? round_f16(c, expression, x, y)         \
+                                                          : round_f16_exact(c, exact, x, y);       \
         }                                                                                          \
         set_lanes_f16(c, h->r[0], d, lanes);                                                       \
     }
-/* EXACT gives the exact double, or one rounded to odd. */
 #define ARITHMETIC_F32(name, lanes, which, expression, exact)                                      \
     static void name(Context *c, const Half *h) {                                                  \
         uint32_t d[lanes];                                                                         \
@@ -56,11 +49,13 @@ static inline uint32_t halves(F16 low, F16 high) {
     }                                                                                              \
     GROUP(name)
 
-static double exact_sum(double x, double y) {
+/* A zero sum is -0 toward minus infinity unless both terms are +0. */
+static double exact_sum(const Context *c, double x, double y) {
     if (!isfinite(x) || !isfinite(y))
         return x + y;
-    double terms[2] = {x, y};
-    return exact_sum_odd(terms, 2);
+    double terms[2] = {x, y}, sum = exact_sum_odd(terms, 2);
+    bool minus = sum == 0 && c->rounding == CHIP_RND_DOWN && (signbit(x) || signbit(y));
+    return minus ? -0.0 : sum;
 }
 static double exact_product(float x, float y) {
     return (double)x * (double)y;
@@ -69,23 +64,22 @@ static double exact_product(float x, float y) {
 #define ARITHMETIC(op, expression, exact)                                                          \
     ARITHMETIC_F32(f32##op, 1, OWN, expression, exact)                                             \
     ARITHMETIC_F32(f32v2##op, 2, OWN, expression, exact)                                           \
-    ARITHMETIC_F16(f16v2##op, 2, OWN, expression)                                                  \
-    ARITHMETIC_F16(f16v4##op, 4, OWN, expression)
+    ARITHMETIC_F16(f16v2##op, 2, OWN, expression, exact)                                           \
+    ARITHMETIC_F16(f16v4##op, 4, OWN, expression, exact)
 #define ARITHMETIC_BROADCAST(op, expression, exact)                                                \
     ARITHMETIC_F32(f32v2##op##_b, 2, ZERO, expression, exact)                                      \
-    ARITHMETIC_F16(f16v2##op##_bl, 2, ZERO, expression)                                            \
-    ARITHMETIC_F16(f16v2##op##_bu, 2, ONE, expression)                                             \
-    ARITHMETIC_F16(f16v4##op##_bl, 4, ZERO, expression)                                            \
-    ARITHMETIC_F16(f16v4##op##_bu, 4, ONE, expression)
+    ARITHMETIC_F16(f16v2##op##_bl, 2, ZERO, expression, exact)                                     \
+    ARITHMETIC_F16(f16v2##op##_bu, 2, ONE, expression, exact)                                      \
+    ARITHMETIC_F16(f16v4##op##_bl, 4, ZERO, expression, exact)                                     \
+    ARITHMETIC_F16(f16v4##op##_bu, 4, ONE, expression, exact)
 
-ARITHMETIC(add, x + y, exact_sum(x, y))
-ARITHMETIC_BROADCAST(add, x + y, exact_sum(x, y))
-ARITHMETIC(sub, x - y, exact_sum(x, -(double)y))
-ARITHMETIC_BROADCAST(sub, x - y, exact_sum(x, -(double)y))
+ARITHMETIC(add, x + y, exact_sum(c, x, y))
+ARITHMETIC_BROADCAST(add, x + y, exact_sum(c, x, y))
+ARITHMETIC(sub, x - y, exact_sum(c, x, -(double)y))
+ARITHMETIC_BROADCAST(sub, x - y, exact_sum(c, x, -(double)y))
 ARITHMETIC(mul, x *y, exact_product(x, y))
 ARITHMETIC_BROADCAST(mul, x *y, exact_product(x, y))
-#define MAGNITUDE(x) _Generic((x), float : fabsf, double : fabs)(x)
-ARITHMETIC(absadd, MAGNITUDE(x) + MAGNITUDE(y), exact_sum(fabsf(x), fabsf(y)))
+ARITHMETIC(absadd, fabsf(x) + fabsf(y), exact_sum(c, fabsf(x), fabsf(y)))
 
 /* Choices: the result is one of the operands. A NaN loses to a number; of two zeros max gives +0
  * and min -0 (assumed).

@@ -14,3 +14,10 @@ foreach(target test_sim_values test_sim_control test_sim_timing test_sim_traps t
     target_link_libraries(${target} PRIVATE tw_asm)
   endif()
 endforeach()
+
+# Float32 arithmetic against MPFR.
+pkg_check_modules(MPFR REQUIRED IMPORTED_TARGET mpfr)
+add_executable(test_sim_mpfr ${CMAKE_CURRENT_LIST_DIR}/mpfr_arithmetic.c)
+target_include_directories(test_sim_mpfr PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+target_link_libraries(test_sim_mpfr PRIVATE tw_sim PkgConfig::CMOCKA PkgConfig::MPFR m)
+tw_add_test(sim.mpfr test_sim_mpfr unit)
