@@ -72,6 +72,25 @@ uint32_t asm_link_size(const AsmObject *const *objects, size_t count) {
     return (uint32_t)align_up(end - base, 4);
 }
 
+/* Where the first code stands that reaches above executable memory. */
+static DiagPlace place_beyond(const Linker *l) {
+    for (size_t o = 0; o < l->count; o++) {
+        const AsmObject *object = l->objects[o];
+        for (size_t s = 0; s < object->section_count; s++) {
+            const AsmSection *section = &object->sections[s];
+            if (!in_group(section, true))
+                continue;
+            for (size_t i = 0; i < section->line_count; i++) {
+                const AsmLine *line = &section->lines[i];
+                if ((uint64_t)l->address[o][s] + line->offset + line->size > CHIP_REGION1_BASE)
+                    return (DiagPlace){
+                        .file = object->files[line->file], .line = line->line, .tile = -1};
+            }
+        }
+    }
+    return l->count ? object_place(l->objects[0]) : DIAG_NOWHERE;
+}
+
 static bool place_sections(Linker *l, uint32_t base) {
     for (size_t o = 0; o < l->count; o++) {
         for (size_t s = 0; s < l->objects[o]->section_count; s++) {
@@ -90,7 +109,7 @@ static bool place_sections(Linker *l, uint32_t base) {
         align_up(place_group(l->objects, l->count, false, align_up(code_end, 4), l->address), 4);
     DiagPlace place = l->count ? object_place(l->objects[0]) : DIAG_NOWHERE;
     if (code_end > base && code_end > CHIP_REGION1_BASE) {
-        diag_error(l->diag, ERR_LINK_PLACE, place,
+        diag_error(l->diag, ERR_LINK_PLACE, place_beyond(l),
                    "code ends at 0x%llX, and only memory below 0x%X can be executed",
                    (unsigned long long)code_end, CHIP_REGION1_BASE);
         return false;
