@@ -20,9 +20,10 @@
 // place. Nothing but lines is known of a panel: without bias, and if not FULL, all panels are one.
 //
 // A vector is two quads, P and Q; the pipeline takes in P while it finishes the Q before, and Q while
-// it finishes P. Of a quad z: square, cube, and mix (u leaves with the next mix), twice tanh, product,
-// sum; for F16 the halving of z between. With its conversion a vector of F143 takes 14 + 1 bundles,
-// of F16 16; bias takes one more a quad if a pair of registers is left for it (F8), else two.
+// it finishes P. Of a quad z: the bias, square, cube, and mix (u leaves with the next mix), twice tanh,
+// for F16 the halving of z, product, sum; then, for F143, one conversion of both quads. All registers
+// hold values, so bias and the half come from memory whenever they are wanted. A vector takes 15 bundles
+// for F143 and 16 for F16, with bias 2 more: as many as there are arithmetic instructions.
 
     .macro MAIN instruction:vararg
     { \instruction
@@ -34,8 +35,7 @@
       \instruction }
     .endm
 
-// P $a0:1, Q $a2:3; F8: $a4:5 works on P, $a6:7 on Q; F16: $a4:5 on both, $a6 bias, $a7 one half.
-// $m2 source, $m3 output, $m4 bias.
+// P $a0:1, Q $a2:3; $a4:5 works on P, $a6:7 on Q. $m2 source, $m3 output, $m4 bias.
 
     .macro LOAD_P aux:vararg
     { ld64step $a0:1, $mzero, $m2+=, 1
@@ -46,15 +46,7 @@
       \aux }
     .endm
 
-// Square and cube of z in `work`, and mix, which gives u of the quad before.
-    .macro POWERS z, work
-    AUX f16v4mul \work, \z, \z
-    AUX f16v4mul \work, \work, \z
-    AUX f16v4mix \work, \work, \z
-    .endm
-
-    .if F8
-
+// The bias of P goes to the pair that works on Q, and the other way round.
     .macro BIAS_P aux:vararg
     .if BIAS
     { ld64 $a6:7, $m4, $mzero, 0
@@ -72,8 +64,34 @@
     .endif
     .endm
 
-    .macro STORE aux:vararg
-    .if FULL
+    .macro ONE_HALF register, aux:vararg
+    .if F8
+    AUX \aux
+    .else
+    { ld32 \register, $mvertex_base, $mzero, 7
+      \aux }
+    .endif
+    .endm
+    .macro HALVE z, register
+    .if F8 == 0
+    AUX f16v4mul \z, \register:BL, \z
+    .endif
+    .endm
+
+// P alone is stored for F16 only; with Q go the codes of both.
+    .macro STORE_P aux:vararg
+    .if F8
+    AUX \aux
+    .else
+    { st64step $a4:5, $mzero, $m3+=, 1
+      \aux }
+    .endif
+    .endm
+    .macro STORE_Q aux:vararg
+    .if F8 == 0
+    { st64step $a6:7, $mzero, $m3+=, 11
+      \aux }
+    .elseif FULL
     { st64step $a6:7, $mzero, $m3+=, 12
       \aux }
     .else
@@ -82,44 +100,43 @@
     .endif
     .endm
 
-// From the z of P to its u in the accumulators; leaves u of the Q before in $a6:7.
+// From the x of P to its u in the accumulators; leaves u of the Q before in $a6:7.
     .macro TAKE_P
     .if BIAS
-    AUX f16v4add $a0:1, $a0:1, $a6:7
-    .endif
-    POWERS $a0:1, $a6:7
-    .endm
-
-// From u of Q to the vector's codes; the main lane fetches the next Q and its bias.
-    .macro FINISH_Q
-    AUX f16v2tanh $a6, $a6
-    AUX f16v2tanh $a7, $a7
-    AUX f16v4mul $a6:7, $a6:7, $a2:3
-    .endm
-    .macro CONVERT
-    FINISH_Q
-    LOAD_Q f16v4add $a6:7, $a6:7, $a2:3
-    BIAS_Q f16v8tof8 $a6:7, $a4:7
-    .endm
-
-// The z of Q, up to the product that finishes P but for its sum.
-    .macro TAKE_Q store
-    .if BIAS
-    .if \store
-    STORE f16v4add $a2:3, $a2:3, $a4:5
+    STORE_P f16v4add $a0:1, $a0:1, $a6:7
+    AUX f16v4mul $a6:7, $a0:1, $a0:1
     .else
-    AUX f16v4add $a2:3, $a2:3, $a4:5
+    STORE_P f16v4mul $a6:7, $a0:1, $a0:1
     .endif
-    POWERS $a2:3, $a4:5
-    .elseif \store
-    STORE f16v4mul $a4:5, $a2:3, $a2:3
+    AUX f16v4mul $a6:7, $a6:7, $a0:1
+    AUX f16v4mix $a6:7, $a6:7, $a0:1
+    .endm
+
+// From u of Q to its product.
+    .macro FINISH_Q
+    ONE_HALF $a4, f16v2tanh $a6, $a6
+    AUX f16v2tanh $a7, $a7
+    HALVE $a2:3, $a4
+    .if F8
+    AUX f16v4mul $a6:7, $a6:7, $a2:3
+    .else
+    BIAS_Q f16v4mul $a6:7, $a6:7, $a2:3
+    .endif
+    .endm
+
+// From the x of Q to its u in the accumulators, and from u of P to its product.
+    .macro TAKE_Q store:vararg
+    .if BIAS
+    \store f16v4add $a2:3, $a2:3, $a4:5
+    AUX f16v4mul $a4:5, $a2:3, $a2:3
+    .else
+    \store f16v4mul $a4:5, $a2:3, $a2:3
+    .endif
     AUX f16v4mul $a4:5, $a4:5, $a2:3
     AUX f16v4mix $a4:5, $a4:5, $a2:3
-    .else
-    POWERS $a2:3, $a4:5
-    .endif
-    AUX f16v2tanh $a4, $a4
+    ONE_HALF $a6, f16v2tanh $a4, $a4
     AUX f16v2tanh $a5, $a5
+    HALVE $a0:1, $a6
     BIAS_P f16v4mul $a4:5, $a4:5, $a0:1
     .endm
 
@@ -135,91 +152,31 @@
     .endif
     AUX f16v4mul $a6:7, $a6:7, $a0:1
     AUX f16v4mix $azeros, $a6:7, $a0:1
-    TAKE_Q 0
-    .set REPEAT_BUNDLES, 15 + 2 * BIAS
-    MAIN rpt $m1, REPEAT_BUNDLES - 1
+    TAKE_Q AUX
+    MAIN rpt $m1, 15 - F8 + 2 * BIAS
     LOAD_P f16v4add $a4:5, $a4:5, $a0:1
     TAKE_P
-    CONVERT
-    TAKE_Q 1
+    FINISH_Q
+    LOAD_Q f16v4add $a6:7, $a6:7, $a2:3
+    .if F8
+    BIAS_Q f16v8tof8 $a6:7, $a4:7
+    .endif
+    TAKE_Q STORE_Q
     AUX f16v4add $a4:5, $a4:5, $a0:1
-    AUX f16v4gacc $a6:7
+    STORE_P f16v4gacc $a6:7
     FINISH_Q
     AUX f16v4add $a6:7, $a6:7, $a2:3
+    .if F8
     AUX f16v8tof8 $a6:7, $a4:7
-    STORE fnop
-    .endm
-
-    .else // F16
-
-// $a6 = two values of bias, word `next` of the vector's.
-    .macro NEXT_BIAS next, aux:vararg
-    .if BIAS
-    { ld32 $a6, $m4, $mzero, \next
-      \aux }
-    .else
-    AUX \aux
     .endif
+    STORE_Q fnop
     .endm
-
-// A quad from its x to its u in the accumulators; u of the other one to its GELU, but for the sum.
-// Stores what is finished. The first half of the bias stands in $a6.
-    .macro QUAD z, z0, z1, other, second, next, store:vararg
-    .if BIAS
-    NEXT_BIAS \second, f16v2add \z0, \z0, $a6
-    { \store
-      f16v2add \z1, \z1, $a6 }
-    AUX f16v4mul $a4:5, \z, \z
-    .else
-    { \store
-      f16v4mul $a4:5, \z, \z }
-    .endif
-    NEXT_BIAS \next, f16v4mul $a4:5, $a4:5, \z
-    AUX f16v4mix $a4:5, $a4:5, \z
-    .ifnc \other, none
-    FINISH \other
-    .endif
-    .endm
-
-    .macro FINISH other
-    AUX f16v2tanh $a4, $a4
-    AUX f16v2tanh $a5, $a5
-    AUX f16v4mul \other, $a7:BL, \other
-    AUX f16v4mul $a4:5, $a4:5, \other
-    .endm
-
-    .macro QUAD_P other, store:vararg
-    QUAD $a0:1, $a0, $a1, \other, 1, 2, \store
-    .endm
-    .macro QUAD_Q store:vararg
-    QUAD $a2:3, $a2, $a3, $a0:1, 3, 0, \store
-    .endm
-
-    .macro VECTORS
-    LOAD_P fnop
-    NEXT_BIAS 0, fnop
-    QUAD_P none, nop
-    LOAD_Q fnop
-    QUAD_Q nop
-    MAIN rpt $m1, 15 + 4 * BIAS
-    LOAD_P f16v4add $a4:5, $a4:5, $a0:1
-    QUAD_P $a2:3, st64step $a4:5, $mzero, $m3+=, 1
-    LOAD_Q f16v4add $a4:5, $a4:5, $a2:3
-    QUAD_Q st64step $a4:5, $mzero, $m3+=, 11
-    AUX f16v4add $a4:5, $a4:5, $a0:1
-    { st64step $a4:5, $mzero, $m3+=, 1
-      f16v4gacc $a4:5 }
-    FINISH $a2:3
-    AUX f16v4add $a4:5, $a4:5, $a2:3
-    MAIN st64step $a4:5, $mzero, $m3+=, 11
-    .endm
-    .endif
 
     .section .text.gelu, "ax", @progbits
     .align 8
     .worker
 
-// Frame: 0 share, 1 source, 2 output, 3 bias, 4 bytes of a panel, 5 panels less 1.
+// Frame: 0 share, 1 source, 2 output, 3 bias, 4 bytes of a panel, 5 panels less 1, 7 one half.
 // LOOP: $m7, $m8 where the worker begins in source and output, $m9 bytes of a panel of source, $m10
 // bytes to the next panel of output, $m11 panels to come.
 .Lstart:
@@ -235,8 +192,7 @@
     { cmpult $m2, $m0, $m2
       uput $FP_NFMT, $a0 }
     .else
-    { ldz16 $m2, $mvertex_base, $mzero, 1
-      setzi $a7, 0x3800 }
+    MAIN ldz16 $m2, $mvertex_base, $mzero, 1
     MAIN cmpult $m2, $m0, $m2
     .endif
     MAIN add $m1, $m1, $m2
@@ -314,6 +270,8 @@ kernel:
     .else
     sub $m4, -1, $m4
     .endif
+    .else
+    setzi $m9, 0x3800 // one half
     .endif
     put $FP_ICTL, $mzero
     st32 $m3, $m0, $mzero, 1
@@ -331,6 +289,8 @@ kernel:
     .elseif F8 | BIAS
     .if F8
     put $FP_ISCL, $m4
+    .else
+    st32 $m9, $m0, $mzero, 7
     .endif
     st32 $m5, $m0, $mzero, 0
     .if LOOP
@@ -338,6 +298,7 @@ kernel:
     st32 $m7, $m0, $mzero, 5
     .endif
     .else
+    st32 $m9, $m0, $mzero, 7
     st32 $m4, $m0, $mzero, 0
     .if LOOP
     st32 $m5, $m0, $mzero, 4

@@ -132,7 +132,7 @@ static uint64_t worker_bundles(const Body *body, uint64_t vectors) {
         panel = 20 + 2 * bias + (15 + 2 * bias) * (vectors - 1);
         setup += body->full ? 6 : 2;
     } else {
-        panel = 22 + 4 * bias + (16 + 4 * bias) * (vectors - 1);
+        panel = 21 + 2 * bias + (16 + 2 * bias) * (vectors - 1);
         setup += 1;
     }
     if (!body->loop)
@@ -148,7 +148,7 @@ static uint64_t gelu_cycles(const KernelSpec *spec, unsigned start) {
         uint32_t vectors = dealt_units(panel_vectors(&body), w);
         bundles[w] = vectors == 0 ? 8 : worker_bundles(&body, vectors);
     }
-    return launch_cycles(start, 9u + body.bias + body.f8 + 2u * body.loop, bundles);
+    return launch_cycles(start, 10u + body.bias + 2u * body.loop, bundles);
 }
 
 static void gelu_entry(const KernelSpec *spec, char text[KERNEL_NAME_SIZE]) {

@@ -485,6 +485,16 @@ static inline uint64_t rig_sampled_cycles(const KernelSpec *spec, Random *random
     return cycles;
 }
 
+/* Under a sanitizer only a quarter of the shapes of a long sweep are run. */
+static inline bool rig_skips(Random *random) {
+#ifdef __SANITIZE_ADDRESS__
+    return random_below(random, 4) != 0 && !getenv("TW_TEST_ALL");
+#else
+    (void)random;
+    return false;
+#endif
+}
+
 /* Prints our cycles beside a published figure (0: there is none), and demands that they are not
  * more than `most`. */
 static inline void rig_compare(const KernelSpec *spec, Random *random, const char *shape,

@@ -288,7 +288,7 @@ const Row kernel_rows[] = {
     GELU_ROW("GELU, 138 x 16", NO_BIAS, F16, false, 138, 1, 10956, 4900, 16,
              "8 operations for 4 lanes: square, cube, mix, twice tanh, halving, product, sum"),
     GELU_ROW("GELU with bias, 138 x 16", COLUMNS, F16, false, 138, 1, 8730, 6000, 18,
-             "9 operations for 4 lanes; we add the bias two lanes at a time"),
+             "9 operations for 4 lanes: the same and the bias"),
     GELU_ROW("GELU to F143, 72 x 16", NO_BIAS, F8, true, 72, 1, 6498, 0, 15,
              "7 operations for 4 lanes, the halving is part of the scale, and a conversion of 8"),
     GELU_ROW("GELU to F143 with bias, 146 x 16", COLUMNS, F8, true, 146, 1, 0, 0, 17,
