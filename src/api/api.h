@@ -13,6 +13,7 @@
 struct TwContext {
     Pool *pool;
     Diag diag;
+    bool checks;
 };
 
 struct TwGraph {

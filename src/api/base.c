@@ -21,6 +21,10 @@ void tw_close(TwContext *context) {
     mem_free(context);
 }
 
+void tw_set_checks(TwContext *context, bool on) {
+    context->checks = on;
+}
+
 size_t tw_message_count(const TwContext *context) {
     return context->diag.count;
 }

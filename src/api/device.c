@@ -8,8 +8,9 @@ TwStatus tw_device_open(TwContext *context, const TwPackage *package, TwDevice *
     if (!opened)
         return api_no_memory(context);
     *opened = (TwDevice){.context = context, .package = package->package};
+    RunOptions options = {.machine = {.checks = context->checks ? MACHINE_CHECK_ALL : 0}};
     Status status =
-        run_open(package->package, context->pool, NULL, &opened->device, &context->diag);
+        run_open(package->package, context->pool, &options, &opened->device, &context->diag);
     if (status == STATUS_OK)
         *device = opened;
     else

@@ -279,7 +279,8 @@ static void own_options(Arguments *arguments, Option options[OWN_OPTIONS]) {
 static int run_bench(Cli *cli, int argc, char **argv) {
     Arguments arguments = {0};
     Option options[] = {
-        [OWN_OPTIONS + CLI_COMPILE_OPTIONS] = CLI_OPTION_THREADS,
+        [OWN_OPTIONS + CLI_COMPILE_OPTIONS] = CLI_OPTION_CHECK,
+        CLI_OPTION_THREADS,
         CLI_OPTION_JSON,
         CLI_OPTION_HELP,
     };

@@ -120,6 +120,8 @@ bool cli_begin(Cli *cli, Option *options, size_t count, int argc, char **argv) {
     cli->context = tw_open((unsigned)cli->threads);
     if (!cli->context)
         cli_error(cli, ERR_THREAD, NULL, "no memory or threads left on the host");
+    else
+        tw_set_checks(cli->context, cli->checks);
     return cli->context != NULL;
 }
 

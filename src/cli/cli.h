@@ -28,6 +28,7 @@ struct Cli {
     TwContext *context; /* from cli_begin on */
     Texts arguments;
     int64_t threads;
+    bool checks;
     bool json, help;
     Diag diag;      /* errors of the command line itself */
     json_t *report; /* the document, with --json; NULL otherwise */
@@ -48,6 +49,13 @@ int cli_main(int argc, char **argv);
         .name = "threads", .kind = OPTION_WHOLE, .value = "N",                                     \
         .help = "threads to use (default: as many as processors)", .target = &cli->threads,        \
         .least = 1, .most = 1024                                                                   \
+    }
+
+#define CLI_OPTION_CHECK                                                                           \
+    {                                                                                              \
+        .name = "check", .kind = OPTION_FLAG,                                                      \
+        .help = "trap on values never written, races, and NaNs in products (slower)",              \
+        .target = &cli->checks                                                                     \
     }
 
 /* Parses, prints help if it is asked for, checks the number of arguments and opens the context.

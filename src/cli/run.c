@@ -128,6 +128,7 @@ static int run_run(Cli *cli, int argc, char **argv) {
          .value = "NAME=FILE",
          .help = "write values to FILE.npy or FILE.safetensors[:TENSOR]",
          .target = &arguments.outputs},
+        CLI_OPTION_CHECK,
         CLI_OPTION_THREADS,
         CLI_OPTION_JSON,
         CLI_OPTION_HELP,

@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 struct Device {
@@ -26,6 +27,20 @@ static Status no_memory(Diag *diag) {
 }
 
 /* ---- opening */
+
+/* Function and source line, for traps. */
+static bool locate(void *context, uint32_t tile, uint32_t pc, char text[MACHINE_PLACE_SIZE]) {
+    const Device *device = context;
+    PackageSource source;
+    if (!package_source(device->package, tile, pc, &source))
+        return false;
+    int length = snprintf(text, MACHINE_PLACE_SIZE, "%s + 0x%X",
+                          source.function ? source.function : "?", source.offset);
+    if (source.file && length > 0 && length < MACHINE_PLACE_SIZE)
+        snprintf(text + length, MACHINE_PLACE_SIZE - (size_t)length, ", %s:%u", source.file,
+                 source.line);
+    return true;
+}
 
 static Status name_phases(Device *device, Diag *diag) {
     const Package *package = device->package;
@@ -61,6 +76,8 @@ Status run_open(const Package *package, Pool *pool, const RunOptions *options, D
     *opened = (Device){.package = package, .pool = pool};
     opened->machine = machine_create(package->tile_count, pool, options ? &options->machine : NULL);
     Status status = opened->machine ? load_segments(opened, diag) : no_memory(diag);
+    if (!status)
+        machine_locate(opened->machine, locate, opened);
     if (!status)
         status = name_phases(opened, diag);
     opened->inputs = mem_alloc(package->bindings.count + 1, sizeof *opened->inputs);
@@ -374,30 +391,6 @@ Status run_get(Device *device, const char *name, RunValues kind, void *values, u
 
 /* ---- running */
 
-/* Adds function and source line to the trap's message. */
-static void explain_trap(const Device *device, Diag *diag) {
-    const MachineTrap *trap = machine_trap(device->machine);
-    PackageSource source;
-    if (!trap || !package_source(device->package, trap->tile, trap->pc, &source))
-        return;
-    if (source.file)
-        diag_note(diag, "in %s + 0x%X, %s:%u", source.function ? source.function : "?",
-                  source.offset, source.file, source.line);
-    else
-        diag_note(diag, "in %s + 0x%X", source.function, source.offset);
-}
-
-static Status run_machine_on(Device *device, Diag *diag) {
-    Diag own = {0};
-    Status status = machine_run(device->machine, &own);
-    if (status)
-        explain_trap(device, &own);
-    if (diag)
-        diag_append(diag, &own);
-    diag_free(&own);
-    return status;
-}
-
 /* Lets all tiles begin at the entry. */
 static Status start_entry(Device *device, const char *name, Diag *diag) {
     const Package *package = device->package;
@@ -424,13 +417,13 @@ Status run_invoke(Device *device, const char *entry, RunResult *result, Diag *di
     if (!device->entry || strcmp(device->entry, entry) != 0)
         status = start_entry(device, entry, diag);
     if (!status)
-        status = run_machine_on(device, diag); /* to the opening barrier */
+        status = machine_run(device->machine, diag); /* to the opening barrier */
     if (status)
         return status;
     MachineTileCounters before = machine_counters(device->machine);
     double since = clock_seconds();
     device->sent = false;
-    status = run_machine_on(device, diag);
+    status = machine_run(device->machine, diag);
     if (status)
         return status;
     MachineTileCounters after = machine_counters(device->machine);

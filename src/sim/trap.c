@@ -84,13 +84,13 @@ static void note_instruction(const Tile *tile, const MachineTrap *trap, Diag *di
     diag_note(diag, "0x%05X: %s", trap->pc, text);
 }
 
-/* " (gemm.S:41)", or nothing where the source is not known. */
+/* ", gemm.S:41", or nothing where the source is not known. */
 static const char *place_of(const Machine *machine, uint32_t tile, uint32_t pc,
                             char text[MACHINE_PLACE_SIZE + 4]) {
     char place[MACHINE_PLACE_SIZE];
     if (!machine->locate || !machine->locate(machine->locate_context, tile, pc, place))
         return "";
-    snprintf(text, MACHINE_PLACE_SIZE + 4, " (%s)", place);
+    snprintf(text, MACHINE_PLACE_SIZE + 4, ", %s", place);
     return text;
 }
 
@@ -135,9 +135,10 @@ Status trap_report(const Machine *machine, const MachineTrap *trap, Diag *diag) 
         place.object = phase_name(machine, trap->phase, phase);
     diag_error(diag, trap->code, place, "%s at pc 0x%05X, cycle %llu: %s",
                context_name(trap->context), trap->pc, (unsigned long long)trap->cycle, trap->text);
-    char place_text[MACHINE_PLACE_SIZE + 4];
-    if (*place_of(machine, trap->tile, trap->pc, place_text))
-        diag_note(diag, "0x%05X is%s", trap->pc, place_text);
+    char place_text[MACHINE_PLACE_SIZE];
+    if (machine->locate &&
+        machine->locate(machine->locate_context, trap->tile, trap->pc, place_text))
+        diag_note(diag, "0x%05X is in %s", trap->pc, place_text);
     note_instruction(&machine->tiles[trap->tile], trap, diag);
     note_writer(machine, trap, diag);
     diag_note(diag, "trap class: %s", trap_class_name(trap->class));

@@ -200,6 +200,11 @@ static void test_chain(void **state) {
 
 static void test_run_errors(void **state) {
     (void)state;
+    expect(at("run @p.twpkg --input x=@x.npy --check"), EXIT_CLASS_OK, NULL, NULL);
+    expect("bench gemm --rows 8 --inner 64 --columns 8 --tiles 1 --check", EXIT_CLASS_OK,
+           "bit exact        yes", NULL);
+    expect("bench gemm --rows 8 --inner 64 --columns 8 --tiles 1 --weight-sigma 60000 --check",
+           EXIT_CLASS_CHECK, NULL, "error TW0523 at tile 0: worker");
     expect(at("run @p.twpkg"), EXIT_CLASS_USAGE, NULL,
            "error TW2006 at option --input: the package needs a value for x: --input x=FILE");
     expect(at("run @p.twpkg --input x"), EXIT_CLASS_USAGE, NULL, "error TW2006");

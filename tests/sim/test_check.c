@@ -340,7 +340,7 @@ static void expect_trap(const Case *c, const AsmImage *image, const MachineTrap 
     /* The source line, as a user reads it. */
     const AsmImageLine *line = asm_image_line(image, trap->pc);
     char place[64];
-    snprintf(place, sizeof place, "(test.S:%" PRIu32 ")", line->line);
+    snprintf(place, sizeof place, "is in test.S:%" PRIu32, line->line);
     if (diag->count != 1 || !strstr(diag->entries[0].notes, place))
         fail_msg("%s: no %s in the message", c->name, place);
 }
