@@ -131,16 +131,19 @@ static void verify_slice(Verifier *verifier, const PackageBinding *binding,
                slice->address, end);
 }
 
-/* An input may lie where an output comes later; no other two bindings may meet. */
-static bool may_meet(PackageKind a, PackageKind b) {
-    return (a == PACKAGE_INPUT && b == PACKAGE_OUTPUT) ||
-           (a == PACKAGE_OUTPUT && b == PACKAGE_INPUT);
-}
-
 typedef struct Held {
     uint32_t tile, address, end;
     const PackageBinding *binding;
 } Held;
+
+/* An input may lie where an output comes later, and an output may be what another binding is too,
+ * one value of several names; no other two may meet. */
+static bool may_meet(const Held *a, const Held *b) {
+    PackageKind x = a->binding->kind, y = b->binding->kind;
+    bool same = a->address == b->address && a->end == b->end;
+    return (x == PACKAGE_OUTPUT && (y == PACKAGE_INPUT || same)) ||
+           (y == PACKAGE_OUTPUT && (x == PACKAGE_INPUT || same));
+}
 
 static int compare_held(const void *a, const void *b) {
     const Held *x = a, *y = b;
@@ -153,7 +156,7 @@ static void verify_overlaps(Verifier *verifier, const Held *held, size_t count) 
     for (size_t i = 0; i < count; i++)
         for (size_t j = i + 1;
              j < count && held[j].tile == held[i].tile && held[j].address < held[i].end; j++)
-            if (!may_meet(held[i].binding->kind, held[j].binding->kind))
+            if (!may_meet(&held[i], &held[j]))
                 breach(verifier, held[i].tile, held[i].binding->name, "overlaps %s at 0x%X",
                        held[j].binding->name, held[j].address);
 }

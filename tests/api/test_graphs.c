@@ -1,0 +1,124 @@
+/* Whole chain on random graphs: compiled, verified, run on the simulated chip; every value of every
+ * output equals the twin's. Tiles are drawn by the bytes of what is live together: where one copy
+ * of it takes at most half of the memory, nothing may be refused; beyond, a refusal has a code. */
+#include "random_graph.h"
+
+#include "api/api.h"
+#include "chip/chip.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Bytes of a tile that are left for values beside the smallest program. */
+enum { TILE_ROOM = 586960 };
+
+typedef struct Tally {
+    unsigned exact, refused, proved, wrong;
+} Tally;
+
+/* Tiles whose memory is at least `share` of what is live, or none if no chip has so much. */
+static uint32_t tiles_for(uint64_t live, double share) {
+    double tiles = ceil((double)live / share / TILE_ROOM);
+    return tiles <= CHIP_TILES ? (uint32_t)tiles : 0;
+}
+
+/* Draws a graph that fits into the chip, and tiles: live bytes take `low` to `high` of the memory.
+ */
+static Graph *draw(Random *random, const RandomGraphOptions *options, double low, double high,
+                   uint32_t *tiles) {
+    for (;;) {
+        Graph *graph = random_graph(random, options), *expanded = NULL;
+        assert_int_equal(graph_expand(graph, &expanded, NULL), STATUS_OK);
+        uint64_t live = random_graph_live(expanded);
+        graph_free(expanded);
+        uint32_t least = tiles_for(live, high);
+        uint32_t most = low > 0 ? tiles_for(live, low) : CHIP_TILES;
+        if (least > 0) {
+            most = most ? MAX_OF(most, least) : CHIP_TILES;
+            /* few tiles as often as many */
+            double part = (double)random_below(random, 1001) / 1000;
+            *tiles = (uint32_t)(least * pow((double)most / least, part));
+            return graph;
+        }
+        graph_free(graph);
+    }
+}
+
+/* Runs one graph; its text is shown if something is wrong. */
+static void check_graph(TwContext *context, const Graph *graph, uint32_t tiles, uint64_t seed,
+                        bool may_refuse, Tally *tally) {
+    char *text = graph_print(graph);
+    TwGraph *handle;
+    TwBenchReport report;
+    TwBenchOptions options = {.compile.tiles = tiles, .seed = seed};
+    assert_int_equal(tw_graph_parse(context, text, strlen(text), "random", &handle), 0);
+    TwStatus status = tw_bench(context, handle, &options, &report);
+    if (status == 0)
+        status = tw_package_verify(context, report.package);
+    bool refused = status == ERR_COMPILE_PROVED || status == ERR_COMPILE_NOT_FOUND;
+    if (status != 0 ? !(refused && may_refuse) : !report.bit_exact) {
+        tw_print_messages(context, stderr);
+        print_error("on %u tiles, seed %llu: status %s, %llu values differ\n%s", tiles,
+                    (unsigned long long)seed, tw_code(status), (unsigned long long)report.differing,
+                    text);
+        tally->wrong++;
+    } else {
+        tally->exact += status == 0;
+        tally->refused += refused;
+    }
+    tally->proved += status == ERR_COMPILE_PROVED;
+    tw_clear_messages(context);
+    tw_bench_free(&report);
+    tw_graph_free(handle);
+    mem_free(text);
+}
+
+static Tally check_graphs(uint64_t seed, unsigned rounds, const RandomGraphOptions *options,
+                          double low, double high) {
+    print_message("seed %llu\n", (unsigned long long)seed);
+    Tally tally = {0};
+    TwContext *context = tw_open(2);
+    for (unsigned round = 0; round < rounds; round++) {
+        Random random = random_seed(seed + round);
+        uint32_t tiles;
+        Graph *graph = draw(&random, options, low, high, &tiles);
+        check_graph(context, graph, tiles, seed + round, low > 0, &tally);
+        graph_free(graph);
+    }
+    tw_close(context);
+    print_message("%u bit exact, %u wrong, %u refused, %u of them proved\n", tally.exact,
+                  tally.wrong, tally.refused, tally.proved);
+    return tally;
+}
+
+static void test_small(void **state) {
+    (void)state;
+    RandomGraphOptions options = {.most = 90, .work = 1e6, .steps = 5};
+    Tally tally = check_graphs(6100, 8, &options, 0, 0.25);
+    assert_int_equal(tally.exact, 8);
+}
+
+static void test_with_room(void **state) {
+    (void)state;
+    if (!getenv("TW_TEST_ALL"))
+        skip();
+    RandomGraphOptions options = {.most = 1500, .work = 4e8, .batched = true, .steps = 7};
+    Tally tally = check_graphs(620000, 200, &options, 0, 0.5);
+    assert_int_equal(tally.exact, 200);
+}
+
+static void test_tight(void **state) {
+    (void)state;
+    if (!getenv("TW_TEST_ALL"))
+        skip();
+    RandomGraphOptions options = {.most = 1500, .work = 4e8, .batched = true, .steps = 7};
+    Tally tally = check_graphs(630000, 50, &options, 0.5, 1);
+    assert_int_equal(tally.exact + tally.refused, 50);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_small),
+                                       cmocka_unit_test(test_with_room),
+                                       cmocka_unit_test(test_tight)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
