@@ -25,12 +25,15 @@ static uint64_t output_panels(const KernelCast *cast) {
 }
 
 uint64_t kernel_cast_output_bytes(const KernelCast *cast) {
-    return cast->order == CAST_LINEAR ? cast->count : ROW_BYTES * cast->rows * output_panels(cast);
+    if (cast->order == CAST_LINEAR || cast->order == CAST_IN_PLACE)
+        return cast->count;
+    return ROW_BYTES * cast->rows * output_panels(cast);
 }
 
 uint64_t kernel_cast_source_bytes(const KernelCast *cast) {
     switch (cast->order) {
-    case CAST_LINEAR: return 2 * (uint64_t)cast->count;
+    case CAST_LINEAR:
+    case CAST_IN_PLACE: return 2 * (uint64_t)cast->count;
     case CAST_PANELS: return (uint64_t)ROW_BYTES * cast->rows * cast->panels * cast->groups;
     default:
         return 2 *
@@ -255,7 +258,7 @@ static void cast_name(const KernelSpec *spec, char text[KERNEL_NAME_SIZE]) {
         snprintf(text, KERNEL_NAME_SIZE, "cast_panels%s_%" PRIu32 "x%" PRIu32 "x%" PRIu32, fast,
                  cast->rows, cast->panels, cast->groups);
         break;
-    case CAST_ROWS:
+    default:
         snprintf(text, KERNEL_NAME_SIZE, "cast_rows%s_%" PRIu32 "x%" PRIu32 "_%" PRIu32, fast,
                  cast->rows, cast->panels, cast->pitch);
         break;

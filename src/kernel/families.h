@@ -16,7 +16,8 @@ typedef struct FamilyInfo {
     bool (*equal)(const KernelSpec *a, const KernelSpec *b);
 } FamilyInfo;
 
-extern const FamilyInfo family_gemm, family_gemm_f32, family_cast, family_convert;
+extern const FamilyInfo family_gemm, family_gemm_f32, family_cast, family_cast_in_place,
+    family_convert;
 extern const FamilyInfo family_copy, family_fill, family_pack, family_lines;
 extern const FamilyInfo family_reduce, family_reduce_gelu, family_gelu, family_gelu_turn,
     family_add;

@@ -107,17 +107,20 @@ typedef struct KernelGemm {
  *   output   32 * rows * ceil(panels / 2)
  *   source   2 * (pitch * (rows - 1) + 16 * panels)
  *
+ * CAST_IN_PLACE: linear, one operand, `values`: 2 * count bytes, of which the first `count` become
+ * the codes and the others stay. Several launches; three bundles for 8 values.
+ *
  * A panel cast of one row and an even number of panels is a linear one, which is faster.
  * `fast`: the source lies in interleaved memory and shares no element with the output; one bundle
  * for 8 values instead of three.
  *
  * Scalar: scale exponent of the output, -31 ... 31. */
-typedef enum KernelCastOrder { CAST_LINEAR, CAST_PANELS, CAST_ROWS } KernelCastOrder;
+typedef enum KernelCastOrder { CAST_LINEAR, CAST_PANELS, CAST_ROWS, CAST_IN_PLACE } KernelCastOrder;
 
 typedef struct KernelCast {
     KernelCastOrder order;
     bool fast;
-    uint32_t count;                /* CAST_LINEAR */
+    uint32_t count;                /* CAST_LINEAR, CAST_IN_PLACE */
     uint32_t rows, panels, groups; /* CAST_PANELS, CAST_ROWS; groups is 1 for CAST_ROWS */
     uint32_t pitch;                /* CAST_ROWS: multiple of 4, >= 16 * panels */
 } KernelCast;

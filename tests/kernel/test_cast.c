@@ -107,6 +107,31 @@ static void every_half(void **state) {
     }
 }
 
+/* One operand: where the halves were, their codes and then what was there. */
+static void in_place(void **state) {
+    (void)state;
+    Random random = random_seed(6);
+    static const uint16_t vectors[] = {0, 1, 2, 11, 12, 13, 18, 23, 24, 25, 47, 48, 50, 96, 130};
+    for (size_t i = 0; i < COUNT_OF(vectors); i++)
+        for (uint32_t tail = i % 2; tail<8; tail += i> 4 ? 2 : 1) {
+            KernelSpec spec = linear(8u * vectors[i] + tail, false);
+            spec.cast.order = CAST_IN_PLACE;
+            if (spec.cast.count == 0)
+                continue;
+            Rig rig;
+            RigCall call;
+            rig_start(&rig, &spec, &random, &call);
+            for (uint32_t j = 0; j < spec.cast.count; j++) {
+                F16 half = (F16)random_next(&random);
+                memcpy(rig_at(&rig, call.address[0] + 2 * j), &half, sizeof half);
+            }
+            call.scalar[0] = (int32_t)random_below(&random, 63) - 31;
+            rig_check_values(&rig, &spec, &call);
+            rig_free(&rig);
+            rig_check_cycles(&spec, &random);
+        }
+}
+
 static unsigned body_bit(const KernelSpec *spec) {
     static const char *const bodies[] = {
         "cast_panels",      "cast_panels_odd",      "cast_panels_by_pairs",
@@ -322,6 +347,8 @@ static void fixed_cost(void **state) {
 static void published(void **state) {
     (void)state;
     Random random = random_seed(5);
+    KernelSpec in_place_8320 = linear(8320, false);
+    in_place_8320.cast.order = CAST_IN_PLACE;
     const struct {
         KernelSpec spec;
         uint32_t published, most;
@@ -329,6 +356,7 @@ static void published(void **state) {
     } cases[] = {
         {linear(8320, true), 2706, 2450, "cast 8,320 linear"},
         {linear(8320, false), 4638, 4000, "cast 8,320 linear, plain"},
+        {in_place_8320, 0, 4500, "cast 8,320 in place"},
         {panels(184, 6, 1, true), 6762, 5000, "cast 184 x 96 panels"},
         {panels(184, 6, 1, false), 8172, 8000, "cast 184 x 96 panels, plain"},
         {panels(65, 8, 1, true), 4794, 1800, "cast 65 x 128 panels"},
@@ -346,6 +374,7 @@ int main(void) {
         cmocka_unit_test(every_linear),
         cmocka_unit_test(tail_ends_with_memory),
         cmocka_unit_test(every_half),
+        cmocka_unit_test(in_place),
         cmocka_unit_test(every_panel_body),
         cmocka_unit_test(tall_and_wide),
         cmocka_unit_test(random_shapes),

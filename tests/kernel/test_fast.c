@@ -15,7 +15,7 @@ static KernelSpec random_cast(Random *random) {
                        .panels = 1 + (uint32_t)random_below(random, 6),
                        .groups = 1};
     if (cast.order == CAST_LINEAR)
-        cast = (KernelCast){.order = CAST_LINEAR,
+        cast = (KernelCast){.order = random_below(random, 4) ? CAST_LINEAR : CAST_IN_PLACE,
                             .fast = cast.fast,
                             .count = 1 + (uint32_t)random_below(random, 3000)};
     else if (cast.order == CAST_PANELS)

@@ -59,6 +59,18 @@ static void every_specialisation(void **state) {
             }
 }
 
+/* The cycle formula at more shapes. */
+static void cycles(void **state) {
+    (void)state;
+    Random random = random_seed(3);
+    for (uint32_t rows = 1; rows <= 60; rows++)
+        for (uint32_t i = 0; i < 2; i++) {
+            KernelSpec spec =
+                product(rows, 1 + (rows + i) % 4, 1 + (rows / 4 + i) % 3, (rows / 3 + i) % 4);
+            rig_check_cycles(&spec, &random);
+        }
+}
+
 static void random_shapes(void **state) {
     (void)state;
     uint64_t seed = (uint64_t)time(NULL);
@@ -155,9 +167,13 @@ static void panel_overhead(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reference_multiplies), cmocka_unit_test(every_specialisation),
-        cmocka_unit_test(random_shapes),        cmocka_unit_test(limits),
-        cmocka_unit_test(specs_compare),        cmocka_unit_test(panel_overhead),
+        cmocka_unit_test(reference_multiplies),
+        cmocka_unit_test(every_specialisation),
+        cmocka_unit_test(cycles),
+        cmocka_unit_test(random_shapes),
+        cmocka_unit_test(limits),
+        cmocka_unit_test(specs_compare),
+        cmocka_unit_test(panel_overhead),
     };
     return cmocka_run_group_tests_name("kernel.gemm_f32", tests, NULL, NULL);
 }
