@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "num/f16.h"
+#include "quant/vector.h"
 
 #include <string.h>
 
@@ -48,8 +49,14 @@ void stats_clear(Stats *stats) {
 }
 
 /* ---- adding rows, a block of columns at a time */
+
+/* Magnitudes are counted by exponent and three bits of significand, rounded up: that tells whether
+ * they exceed 2^k, and whether 1.875·2^k. Neighbours go to different tables, so that counting does
+ * not wait for the last count. */
+enum { KEYS = STATS_BINS * 8 + 8, TABLES = 4 };
+
 typedef struct Tally {
-    uint64_t fit[STATS_BINS], flush[STATS_BINS];
+    uint32_t keys[TABLES][KEYS];
     uint32_t largest; /* bits of a magnitude */
 } Tally;
 
@@ -62,18 +69,22 @@ typedef struct Adding {
     double *widened; /* rows × block for each thread, for double Hessians */
 } Adding;
 
+static uint32_t key_of(float x) {
+    return ((f32_bits(x) & 0x7FFFFFFFu) + 0xFFFFFu) >> 20;
+}
+
 static void tally_block(const Adding *adding, uint32_t first, uint32_t width, Tally *tally) {
     double *sum = adding->stats->part.sum + first;
+    const Vector *vector = vector_get();
     for (uint32_t row = 0; row < adding->rows; row++) {
         const float *x = adding->x + (size_t)row * adding->stats->inputs + first;
-        for (uint32_t c = 0; c < width; c++)
-            sum[c] += (double)x[c];
-        for (uint32_t c = 0; c < width; c++) {
-            uint32_t bits = f32_bits(x[c]) & 0x7FFFFFFFu;
-            tally->largest = bits > tally->largest ? bits : tally->largest;
-            tally->fit[(bits + 0x0FFFFFu) >> 23]++;
-            tally->flush[(bits + 0x7FFFFFu) >> 23] += bits != 0;
-        }
+        tally->largest = vector->tally(sum, x, width, tally->largest);
+        uint32_t c = 0;
+        for (; c + TABLES <= width; c += TABLES)
+            for (uint32_t t = 0; t < TABLES; t++)
+                tally->keys[t][key_of(x[c + t])]++;
+        for (; c < width; c++)
+            tally->keys[0][key_of(x[c])]++;
     }
 }
 
@@ -105,9 +116,13 @@ static bool take_tallies(StatsSums *part, const Tally *tallies, unsigned threads
         float largest = f32_from_bits(tallies[t].largest);
         finite = finite && tallies[t].largest < 0x7F800000u;
         part->largest = largest > part->largest ? largest : part->largest;
-        for (int bin = 0; bin < STATS_BINS; bin++) {
-            part->fit[bin] += tallies[t].fit[bin];
-            part->flush[bin] += tallies[t].flush[bin];
+        for (uint32_t key = 0; key < STATS_BINS * 8; key++) {
+            uint64_t count = 0;
+            for (int table = 0; table < TABLES; table++)
+                count += tallies[t].keys[table][key];
+            part->fit[key / 8] += count;
+            if (key) /* not zero */
+                part->flush[(key + 7) / 8 % STATS_BINS] += count;
         }
     }
     return finite;

@@ -179,6 +179,17 @@ BODY double quadratic_body(const float *e, const float *h, size_t width) {
     return sum;
 }
 
+BODY uint32_t tally_body(double *sum, const float *x, size_t count, uint32_t largest) {
+    int32_t most = (int32_t)largest;
+    for (size_t i = 0; i < count; i++) {
+        int32_t magnitude = (int32_t)(f32_bits(x[i]) & 0x7FFFFFFFu);
+        most = magnitude > most ? magnitude : most;
+    }
+    for (size_t i = 0; i < count; i++)
+        sum[i] += (double)x[i];
+    return (uint32_t)most;
+}
+
 #define LEVEL(level, attribute)                                                                    \
     attribute static void gelu_##level(float *x, size_t count) {                                   \
         gelu_body(x, count);                                                                       \
@@ -206,12 +217,16 @@ BODY double quadratic_body(const float *e, const float *h, size_t width) {
                                        size_t width, const int *scales) {                          \
         column_loop_body(out, w, error, ut, width, scales);                                        \
     }                                                                                              \
+    attribute static uint32_t tally_##level(double *sum, const float *x, size_t count,             \
+                                            uint32_t largest) {                                    \
+        return tally_body(sum, x, count, largest);                                                 \
+    }                                                                                              \
     attribute static double quadratic_##level(const float *e, const float *h, size_t width) {      \
         return quadratic_body(e, h, width);                                                        \
     }                                                                                              \
-    static const Vector table_##level = {gelu_##level,    swish_##level,    softmax_##level,       \
-                                         project_##level, subtract_##level, add_##level,           \
-                                         norm_##level,    loop_##level,     quadratic_##level};
+    static const Vector table_##level = {                                                          \
+        gelu_##level, swish_##level, softmax_##level, project_##level,   subtract_##level,         \
+        add_##level,  norm_##level,  loop_##level,    quadratic_##level, tally_##level};
 
 LEVEL(portable, )
 LEVEL(avx2, __attribute__((target("avx2"))))

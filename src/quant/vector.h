@@ -5,6 +5,7 @@
 #include "base/cpu.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* exp for |x| < 87, else its value there; relative error below 2e-7. */
 typedef struct Vector {
@@ -27,6 +28,8 @@ typedef struct Vector {
                         const int *scales);
     /* Σ over rows of eᵀ H e for e of the same layout and a symmetric H. */
     double (*quadratic)(const float *e, const float *h, size_t width);
+    /* sum[i] += x[i] in double; returns the largest bits of a magnitude, `largest` included. */
+    uint32_t (*tally)(double *sum, const float *x, size_t count, uint32_t largest);
 } Vector;
 
 enum { VECTOR_ROWS = 64 };
