@@ -82,6 +82,10 @@ Status candidate_fits(const PlanSearch *search, const PlanCandidate *candidate, 
  * tiles: sizes beyond that have no price. */
 Status refuse_giant(const Graph *graph, uint32_t tiles, CompileRefusal *refusal, Diag *diag);
 
+/* The same for a graph of several products whose parameters together are larger. */
+Status refuse_parameters(const Graph *graph, const PlanOptions *options, Pool *pool,
+                         CompileRefusal *refusal, Diag *diag);
+
 /* Reports that no candidate can be placed, after looking for what would fit. */
 Status refuse(const PlanSearch *search, const Selection *selection, Pool *pool,
               CompileRefusal *refusal, Diag *diag);

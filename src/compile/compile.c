@@ -41,11 +41,15 @@ static char *explain(const PlanSearch *search, size_t chosen) {
     return copy;
 }
 
-static Status search_and_select(Compiler *compiler, bool complete, PlanSearch *search,
+/* again: after nothing was found that fits, among all that may take less memory. */
+static Status search_and_select(Compiler *compiler, bool again, PlanSearch *search,
                                 Selection *selection) {
     CompileResult *result = compiler->result;
     PlanOptions options = compiler->options->plan;
-    options.complete = complete || options.complete;
+    bool several = search->product_count > 0;
+    options.complete = (again && !several) || options.complete;
+    options.fewer_copies = (again && several) || options.fewer_copies;
+    plan_search_free(search);
     double since = clock_seconds();
     Status status = plan_search(compiler->graph, &options, search, compiler->diag);
     count_time(&result->seconds[COMPILE_PLAN], &since);
@@ -58,17 +62,18 @@ static Status search_and_select(Compiler *compiler, bool complete, PlanSearch *s
 /* Searches, at first near the best plan, and takes the first candidate that can be placed. */
 static Status choose(Compiler *compiler) {
     CompileResult *result = compiler->result;
-    PlanSearch search;
+    PlanSearch search = {0};
     Selection selection = {0};
     Status status = refuse_giant(compiler->graph, compiler->options->plan.tiles, &result->refusal,
                                  compiler->diag);
+    if (!status)
+        status = refuse_parameters(compiler->graph, &compiler->options->plan, compiler->pool,
+                                   &result->refusal, compiler->diag);
     if (status)
         return status;
     status = search_and_select(compiler, false, &search, &selection);
-    if (!status && selection.chosen == search.count && search.left_out) {
-        plan_search_free(&search);
+    if (!status && selection.chosen == search.count && search.left_out)
         status = search_and_select(compiler, true, &search, &selection);
-    }
     if (!status && selection.chosen == search.count) {
         status = refuse(&search, &selection, compiler->pool, &result->refusal, compiler->diag);
     } else if (!status) {

@@ -124,9 +124,7 @@ Status refuse_giant(const Graph *graph, uint32_t tiles, CompileRefusal *refusal,
     return STATUS_OK;
 }
 
-static const char *orientation(const PlanCandidate *candidate) {
-    return candidate->gemm.swapped ? "swapped" : "normal";
-}
+/* ---- graphs of several products */
 
 static const char *memory_text(const char *memory) {
     if (strcmp(memory, "interleaved") == 0)
@@ -134,6 +132,120 @@ static const char *memory_text(const char *memory) {
     if (strcmp(memory, "rows") == 0)
         return "memory for exchange rows";
     return strcmp(memory, "total") == 0 ? "memory of both classes together" : "memory in one piece";
+}
+
+enum { SPARE_FACTOR = 4 }; /* tiles that parameters alone would fill, and what else there is */
+
+/* Does something fit on so many tiles? */
+static Status fits_on(const Graph *graph, const PlanOptions *given, uint32_t tiles, Pool *pool,
+                      bool *fits, Diag *diag) {
+    PlanSearch search = {0};
+    Status status = STATUS_OK;
+    *fits = false;
+    for (int again = 0; again < 2 && !status && !*fits; again++) {
+        PlanOptions options = *given;
+        options.tiles = tiles;
+        options.force_count = 0;
+        options.fewer_copies = again;
+        plan_search_free(&search);
+        status = plan_search(graph, &options, &search, diag);
+        for (size_t i = 0; i < MIN_OF(search.count, (size_t)SPARE_FACTOR) && !status && !*fits; i++)
+            status = candidate_fits(&search, &search.candidates[i], pool, fits, diag);
+    }
+    plan_search_free(&search);
+    return status;
+}
+
+/* Twice as many tiles each time. */
+static Status advise_graph(const Graph *graph, const PlanOptions *options, uint64_t least,
+                           Pool *pool, uint32_t *tiles, Diag *diag) {
+    bool fits = false;
+    Status status = STATUS_OK;
+    uint64_t next = MAX_OF(least * SPARE_FACTOR, (uint64_t)options->tiles + 1);
+    for (*tiles = 0; next / 2 < CHIP_TILES && !fits && !status; next *= 2) {
+        *tiles = (uint32_t)MIN_OF(next, (uint64_t)CHIP_TILES);
+        status = fits_on(graph, options, *tiles, pool, &fits, diag);
+    }
+    if (!fits)
+        *tiles = 0;
+    if (status)
+        return status;
+    if (fits)
+        diag_fix(diag, "use --tiles %u (tried)", *tiles);
+    else
+        advise_smaller(graph, diag);
+    return STATUS_OK;
+}
+
+static uint64_t parameter_bytes(const Graph *graph) {
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < graph->ops.count; i++)
+        if (graph->ops.items[i].kind == GRAPH_PARAMETER)
+            bytes += value_bytes(&graph->values.items[graph->ops.items[i].result]);
+    return bytes;
+}
+
+static uint64_t tile_space(void) {
+    PlaceSpace space = emit_space_most();
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < space.count; i++)
+        bytes += space.ranges[i].end - space.ranges[i].begin;
+    return bytes;
+}
+
+Status refuse_parameters(const Graph *graph, const PlanOptions *options, Pool *pool,
+                         CompileRefusal *refusal, Diag *diag) {
+    uint64_t bytes = parameter_bytes(graph), space = tile_space();
+    uint32_t products = 0;
+    for (size_t i = 0; i < graph->ops.count; i++)
+        products += graph->ops.items[i].kind == GRAPH_GEMM;
+    if (products < 2 || options->tiles == 0 || bytes <= space * options->tiles)
+        return STATUS_OK;
+    uint64_t over = div_up(bytes, options->tiles) - space;
+    *refusal = (CompileRefusal){.proved = true, .memory = "total", .bytes_over = over};
+    diag_error(diag, ERR_COMPILE_PROVED, (DiagPlace){.tile = 0},
+               "the graph does not fit on %u tiles: the tile lacks %" PRIu64
+               " bytes of memory of both classes together, proved",
+               options->tiles, over);
+    diag_note(diag, "one copy of all parameters takes %" PRIu64 " bytes; %u tiles have %" PRIu64,
+              bytes, options->tiles, space * options->tiles);
+    Status status =
+        advise_graph(graph, options, div_up(bytes, space), pool, &refusal->tiles_that_fit, diag);
+    return status ? status : ERR_COMPILE_PROVED;
+}
+
+/* Nothing was found; not every plan was looked at. */
+static Status refuse_graph(const PlanSearch *search, const Selection *selection, Pool *pool,
+                           CompileRefusal *refusal, Diag *diag) {
+    const PlanOptions *options = &search->options;
+    const char *memory = refusal->memory ? refusal->memory : "total";
+    refusal->proved = false;
+    refusal->memory = memory;
+    if (search->count == 0) {
+        diag_error(diag, ERR_COMPILE_NOT_FOUND, (DiagPlace){.tile = 0},
+                   "no plan was found for the graph on %u tiles: some part is taken by no kernel",
+                   options->tiles);
+    } else {
+        diag_error(diag, ERR_COMPILE_NOT_FOUND, (DiagPlace){.tile = 0},
+                   "no plan was found for the graph on %u tiles: the tile lacks %" PRIu64
+                   " bytes of %s, not proved",
+                   options->tiles, refusal->bytes_over, memory_text(memory));
+        diag_note(diag,
+                  "nearest: %" PRIu64 " bytes of values on the fullest tile, %" PRIu64
+                  " of them in interleaved memory",
+                  selection->nearest.tile_bytes, selection->nearest.interleaved);
+    }
+    diag_note(diag,
+              "%" PRIu64 " choices for single products were priced, the best of them together",
+              search->grids);
+    uint64_t least = div_up(parameter_bytes(search->graph), tile_space());
+    Status status =
+        advise_graph(search->graph, options, least, pool, &refusal->tiles_that_fit, diag);
+    return status ? status : ERR_COMPILE_NOT_FOUND;
+}
+
+static const char *orientation(const PlanCandidate *candidate) {
+    return candidate->gemm.swapped ? "swapped" : "normal";
 }
 
 static Status report(const PlanSearch *search, const CompileRefusal *refusal,
@@ -175,6 +287,8 @@ Status refuse(const PlanSearch *search, const Selection *selection, Pool *pool,
                                 .tile = 0,
                                 .memory = selection->probe.memory,
                                 .bytes_over = selection->probe.bytes_over};
+    if (search->product_count > 0)
+        return refuse_graph(search, selection, pool, refusal, diag);
     Advice advice = {0};
     Status status = advise(search, pool, &advice, diag);
     if (!status) {

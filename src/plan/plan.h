@@ -77,6 +77,8 @@ typedef struct PlanOptions {
     /* Nothing moves between tiles: the inner dimension stays whole, the host writes every copy. */
     bool no_exchange;
     PlanCastPolicy cast;
+    /* search: also fewer copies of parameters than users, which take less memory and more time */
+    bool fewer_copies;
     bool complete; /* search: also grids whose product alone costs far more than the best plan */
     const PlanForce *forces;
     size_t force_count;

@@ -119,7 +119,19 @@ static void add_copies(const Enumeration *all, int i, uint32_t copies, bool move
     }
 }
 
-/* As many copies as users, if allowed: fewer would take more memory and time. */
+/* With fewer copies than users: about the square root of them, and one. */
+static void add_fewer_copies(const Enumeration *all, int i, uint32_t users,
+                             OperandOptions *options) {
+    uint32_t copies = users;
+    while (copies > 1 && (copies * copies > users || users % copies != 0))
+        copies--;
+    if (copies > 1)
+        add_copies(all, i, copies, true, options);
+    if (users > 1)
+        add_copies(all, i, 1, true, options);
+}
+
+/* As many copies as users, if allowed; fewer if memory is short, which take more time. */
 static OperandOptions operand_options(const Enumeration *all, const GemmChoice *choice, int i) {
     OperandOptions options = {0};
     int role = gemm_operand(choice, ROLE_LEFT) == i ? ROLE_LEFT : ROLE_RIGHT;
@@ -128,6 +140,8 @@ static OperandOptions operand_options(const Enumeration *all, const GemmChoice *
         add_copies(all, i, 1, true, &options);
     } else if (!all->task.gemm.operands[i].parameter || most == 0 || users <= most) {
         add_copies(all, i, users, false, &options);
+        if (all->options->fewer_copies)
+            add_fewer_copies(all, i, users, &options);
     } else if (!all->options->no_exchange) {
         for (uint32_t copies = most; copies > 0; copies--)
             if (users % copies == 0)
@@ -257,7 +271,8 @@ static bool add_grid(Enumeration *all, GemmChoice choice) {
 static bool is_plain(const Enumeration *all) {
     const PlanGemm *gemm = &all->task.gemm;
     return !all->options->device_input && all->options->max_copies == 0 &&
-           gemm->operands[0].cast == GRAPH_NONE && gemm->operands[1].cast == GRAPH_NONE;
+           !all->options->fewer_copies && gemm->operands[0].cast == GRAPH_NONE &&
+           gemm->operands[1].cast == GRAPH_NONE;
 }
 
 enum { ROW_BYTES = 32, PANEL_BYTES = 32 * COEFFICIENT_COLUMNS }; /* in every precision */
