@@ -517,7 +517,13 @@ static Status listen_once(Run *run, unsigned pad) {
     run->listens = run->ended = false;
     run->log.cycles.count = 0;
     Status status = make_stub(run, false, pad);
-    return status == STATUS_OK ? run_stub(run, &machine, true, NULL, NULL) : status;
+    if (status == STATUS_OK)
+        status = run_stub(run, &machine, true, NULL, NULL);
+    if (status != STATUS_OK || run->ended)
+        return status;
+    return diag_error(run->diag, ERR_TRIAL_BUDGET, place_of(run, run->entry),
+                      "%s waits for the host in a sync 7, where it is taken for ended",
+                      run->trial->entry);
 }
 
 /* The run that is looked at. */

@@ -426,6 +426,8 @@ static void traps(void **state) {
                                   " sync 2\n br $m10\n",
                           .options = {.budget = 50000}};
     bad(&workers, ERR_TRIAL_BUDGET, "workers 0, 1, 2, 3, 4, 5 last executed lines 3 to 4");
+    bad(&(Call){.text = ".supervisor\n.globl f\nf: sync 7\n br $m10\n"}, ERR_TRIAL_BUDGET,
+        "waits for the host");
     /* Returning while workers run is seen. */
     const Call early = {.text = ".worker\nw: .rept 50\n nop\n .endr\n exitz $mzero\n"
                                 ".supervisor\n.globl f\nf: setzi $m1, w\n run $m1, $mzero, 0\n"
