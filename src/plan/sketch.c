@@ -134,8 +134,12 @@ void sketch_price_move(SketchPhase *phase, uint32_t source, uint32_t target, boo
     phase->crosses = phase->crosses || !on_one_tile(&from->format, &to->format);
     if (lacks_padding(&from->format, &to->format, &from->shape))
         phase->local += price_fill(to->widest_bytes);
+    /* A value inside another one has a shard all the same. */
+    uint64_t widest = from->inside_of == PLAN_NONE
+                          ? from->widest_bytes
+                          : format_widest_bytes(&from->format, &from->shape);
     if (may_stay(&from->format, &to->format))
-        phase->local += price_copy(MIN_OF(from->widest_bytes, to->widest_bytes));
+        phase->local += price_copy(MIN_OF(widest, to->widest_bytes));
 }
 
 uint32_t sketch_move_value(SketchPhase *phase, uint32_t source, const Format *to, bool paired) {
