@@ -20,7 +20,8 @@
 // what the one before has left:
 //     acc PARTS times, gina twice: quad P; cube of P; mix: takes P, gives the sums of quad Q;
 //     cube of Q; mix: takes Q, gives u of P; P to its end; mix with zeros: gives u of Q; Q to its end.
-// PARTS + 18 bundles a vector for F143, PARTS + 20 for F16, BIAS 2 more; with 64-bit loads PARTS - 1 more.
+// PARTS + 18 bundles a vector for F143, PARTS + 19 for F16, BIAS 2 more; with 64-bit loads PARTS - 1 more,
+// and for F16 one more.
 
     .macro MAIN instruction:vararg
     { \instruction
@@ -120,7 +121,10 @@
 
 // The last sum of Q, while the first partial of the next vector is loaded.
     .macro BETWEEN
-    .if WIDE
+    .if WIDE & (F8 == 0)
+    { ld128step $a0:3, $mzero, $m2+=, 6
+      f16v4add $a6:7, $a2:3, $a6:7 }
+    .elseif WIDE
     AUX f16v4add $a6:7, $a2:3, $a6:7
     LAST_LOAD ld128step $a0:3, $mzero, $m2+=, 6
     .else

@@ -97,9 +97,11 @@ static uint64_t both_cycles(const KernelSpec *spec, unsigned start) {
     uint64_t setup = 14 + f8 + 4 * bias + 7 * loop;
     setup += both->parts == 2 ? 1 : 3 + loads;
     uint64_t vector = (both->parts - 1) * loads + 19 + 2 * bias - 2 * f8;
+    uint64_t between = f8 || !both->wide ? 2 : 1;
     for (uint32_t w = 0; w < WORKERS; w++) {
         uint64_t vectors = dealt_units(panel_vectors(both), w);
-        uint64_t panel = loads + vector + 1 + (vector + 2) * (vectors - 1) + 2 + f8 + 5 * loop;
+        uint64_t panel =
+            loads + vector + 1 + (vector + between) * (vectors - 1) + 2 + f8 + 5 * loop;
         bundles[w] = vectors == 0 ? 8 : setup + panels * panel + 1;
     }
     bool step = both->parts > 2 || loop;
