@@ -86,17 +86,18 @@ void tile_end_worker(Tile *tile, uint32_t worker) {
     }
 }
 
-/* Both halves read what was there before the bundle: main runs first, aux then on the old
- * arithmetic registers, and what main wrote is put back. */
+/* Both halves read what was there before the bundle: aux runs first, main then on the old
+ * arithmetic registers, and what it wrote of them is kept beside what aux wrote. */
 void tile_execute_crossed(Context *context, const Packet *packet) {
     uint32_t before[8], after[8];
     memcpy(before, context->a, sizeof before);
-    packet->main.run(context, &packet->main);
+    packet->aux.run(context, &packet->aux);
     memcpy(after, context->a, sizeof after);
     memcpy(context->a, before, sizeof before);
-    packet->aux.run(context, &packet->aux);
+    packet->main.run(context, &packet->main);
     for (unsigned set = packet->writes; set; set &= set - 1)
-        context->a[__builtin_ctz(set)] = after[__builtin_ctz(set)];
+        after[__builtin_ctz(set)] = context->a[__builtin_ctz(set)];
+    memcpy(context->a, after, sizeof after);
 }
 
 /* Tells the listener of a context's issue in this cycle. */
