@@ -395,17 +395,24 @@ static void globals(Assembler *a, Cursor *cursor, Place place) {
     asm_expect_end(a, cursor);
 }
 
-/* .type name, @function */
+/* .type name, @function; also %function, STT_FUNC, "function" */
 static void type_directive(Assembler *a, Cursor *cursor, Place place) {
     Name *name = asm_word(a, cursor);
-    bool marked = name && asm_take(cursor, ',') && (asm_take(cursor, '@') || asm_take(cursor, '%'));
-    size_t length = marked ? asm_peek_word(cursor) : 0;
-    if (length == 0) {
+    Name *type = NULL;
+    if (name && asm_take(cursor, ',')) {
+        bool marked = asm_take(cursor, '@') || asm_take(cursor, '%') || asm_take(cursor, '#');
+        asm_skip_blanks(cursor);
+        bool quoted = cursor->at < cursor->end && *cursor->at == '"';
+        size_t length = asm_peek_word(cursor);
+        if (marked || quoted || (length > 4 && strncmp(cursor->at, "STT_", 4) == 0))
+            type = asm_word(a, cursor);
+    }
+    if (!type) {
         asm_error(a, ERR_ASM_DIRECTIVE, place, "expected .type name, @function or @object");
         return;
     }
-    asm_symbol(a, name)->function = asm_word_is(cursor->at, length, "function");
-    cursor->at += length;
+    asm_symbol(a, name)->function = asm_word_is(type->text, type->length, "function") ||
+                                    asm_word_is(type->text, type->length, "STT_FUNC");
     asm_expect_end(a, cursor);
 }
 

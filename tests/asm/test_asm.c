@@ -150,8 +150,9 @@ static void test_link_error_place(void **state) {
     /* The first code beyond executable memory. */
     object = assemble("nop\nnop\n.section .text.b, \"ax\"\nnop\n nop\n nop\n");
     diag = (Diag){0};
-    assert_int_equal(asm_link((const AsmObject *const *)&object, 1, 0x7FFF0, NULL, 0, &image, &diag),
-                     ERR_LINK_PLACE);
+    assert_int_equal(
+        asm_link((const AsmObject *const *)&object, 1, 0x7FFF0, NULL, 0, &image, &diag),
+        ERR_LINK_PLACE);
     assert_int_equal(diag.entries[0].place.line, 6);
     diag_free(&diag);
     asm_object_free(object);

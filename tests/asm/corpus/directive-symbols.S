@@ -4,6 +4,8 @@
     .type exported, @function
     .type table, @object
     .type third, %function
+    .type inner, STT_FUNC
+    .type also, "function"
     .local inner
     .hidden also
 exported:

@@ -1,0 +1,3 @@
+    nop
+    .end
+    this is not read

@@ -1,0 +1,3 @@
+    .warning "old interface"
+    .warning
+    nop
