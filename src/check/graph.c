@@ -187,8 +187,8 @@ static void gelu(const Evaluation *evaluation, const GraphOp *op, const void *nu
     if (evaluation->reference)
         pointwise_gelu_f64(numbers, count, evaluation->pool, out);
     else
-        pointwise_gelu_f16(numbers, count, is_cast_twice(evaluation, op->result),
-                           evaluation->pool, out);
+        pointwise_gelu_f16(numbers, count, is_cast_twice(evaluation, op->result), evaluation->pool,
+                           out);
 }
 
 static void add(const Evaluation *evaluation, const GraphOp *op, const void *const numbers[2],
