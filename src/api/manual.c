@@ -155,12 +155,48 @@ void tw_manual(TwManual what, FILE *out) {
     }
 }
 
-static void print_form(const IsaFormInfo *info, FILE *out) {
+/* The form as source text, with some operands that it takes. */
+static void print_example(IsaForm form, const IsaFormInfo *info, FILE *out) {
+    IsaInstr instr = {.form = (uint16_t)form};
+    int32_t next[2] = {0, 0}; /* main and arithmetic register */
+    for (unsigned i = 0; i < info->operand_count; i++) {
+        const IsaOperand *operand = &info->operand[i];
+        bool arithmetic;
+        int32_t count = (int32_t)isa_operand_registers(operand, &arithmetic);
+        int32_t *number = &next[arithmetic];
+        if (count) {
+            *number = (int32_t)align_up((uint64_t)*number, (uint64_t)count) % (arithmetic ? 8 : 12);
+            instr.operand[i] = *number;
+            *number += count;
+        } else {
+            instr.operand[i] = operand->kind == ISA_KIND_TARGET ? CHIP_TILE_MEM_BASE
+                               : operand->kind == ISA_KIND_HI12 ? 1 << 20
+                               : operand->kind == ISA_KIND_EVEN ? 2
+                                                                : 1;
+        }
+    }
+    char text[ISA_TEXT_SIZE];
+    isa_disassemble(&instr, info->modes == ISA_BOTH ? ISA_WORKER : info->modes, text);
+    fprintf(out, "  example   %s\n", text);
+}
+
+static void print_rules(const IsaFormInfo *info, FILE *out) {
+    if (info->flags & (ISA_F_CONTROL | ISA_F_SYSTEM))
+        fputs("  rule      not in the body of rpt\n", out);
+    if (info->flags & ISA_F_MULTI)
+        fputs("  rule      its accesses meet different memory elements\n", out);
+    if (info->modes == ISA_SUPERVISOR)
+        fputs("  rule      not in a bundle\n", out);
+}
+
+static void print_form(IsaForm form, const IsaFormInfo *info, FILE *out) {
     fprintf(out, "%s %s\n", info->mnemonic, info->operands);
+    print_example(form, info, out);
     fprintf(out, "  effect    %s (%s)\n", info->effect, chip_evidence_name(info->evidence));
     fprintf(out, "  issue     %s lane, %s, %u slot%s\n", lane_name(info->lane),
             mode_name(info->modes), info->slots, info->slots == 1 ? "" : "s");
     fprintf(out, "  encoding  %s (%s)\n", info->encoding, encoding_name(info->encoding_class));
+    print_rules(info, out);
     if (isa_tested_by(info->mnemonic))
         fprintf(out, "  test      %s\n", isa_tested_by(info->mnemonic));
 }
@@ -179,6 +215,6 @@ TwStatus tw_manual_entry(TwContext *context, const char *mnemonic, FILE *out) {
         return (TwStatus)ERR_CLI_NAME;
     }
     for (; form != ISA_INVALID; form = isa_form_next(mnemonic, form))
-        print_form(isa_form_info(form), out);
+        print_form(form, isa_form_info(form), out);
     return 0;
 }
