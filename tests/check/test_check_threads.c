@@ -1,11 +1,12 @@
 /* The twin against a plain loop over single instructions, the reference against a plain loop over
  * doubles, whole graphs, and the comparison. */
-#include "testing.h"
+#include "random_graph.h"
 
 #include "base/random.h"
 #include "check/check.h"
 #include "num/amp.h"
 #include "num/f8.h"
+#include "num/gelu.h"
 #include "plan/search.h"
 
 #include <math.h>
@@ -305,6 +306,102 @@ static void test_cast(void **state) {
     graph_free(graph);
 }
 
+/* Sums and GELU, value by value. */
+static void test_sum_and_gelu(void **state) {
+    (void)state;
+    static const char text[] = "input %x \"x\" : f16[2,3,5]\n"
+                               "input %b \"b\" : f16[3,1]\n"
+                               "%s = add %b, %x : f16[2,3,5]\n"
+                               "%g = gelu %s : f16[2,3,5]\n"
+                               "output %s \"s\"\n"
+                               "output %g \"g\"\n"
+                               "output %b \"b2\"\n";
+    Graph *graph;
+    assert_int_equal(graph_parse(text, sizeof text - 1, "g", &graph, NULL), STATUS_OK);
+    Random random = random_seed(44);
+    F16 *x = random_codes(&random, 30, f16, false), *b = random_codes(&random, 3, f16, false);
+    x[0] = b[0] = F16_MAX; /* saturates */
+    const void *given[] = {x, b, NULL, NULL};
+    void *twin[4];
+    double *reference[4];
+    assert_int_equal(check_twin(graph, NULL, given, NULL, twin, NULL), STATUS_OK);
+    assert_int_equal(check_reference(graph, given, NULL, reference, NULL), STATUS_OK);
+    const F16 *sums = twin[2], *gelus = twin[3];
+    assert_int_equal(sums[0], F16_MAX);
+    for (int i = 0; i < 30; i++) {
+        double exact = (double)f16_to_f32(x[i]) + (double)f16_to_f32(b[i / 5 % 3]);
+        assert_int_equal(sums[i], f64_to_f16(exact, F16_OVERFLOW_SATURATE));
+        assert_true(reference[2][i] == exact);
+        assert_int_equal(gelus[i], gelu_f16(sums[i]));
+        double u = sqrt(2 / M_PI) * (exact + 0.044715 * pow(exact, 3));
+        assert_true(fabs(reference[3][i] - 0.5 * exact * (1 + tanh(u))) <= 1e-12 * fabs(exact));
+    }
+    assert_memory_equal(twin[1], b, 6);
+    for (int v = 0; v < 4; v++) {
+        mem_free(twin[v]);
+        mem_free(reference[v]);
+    }
+    mem_free(x);
+    mem_free(b);
+    graph_free(graph);
+}
+
+/* What a random graph unrolls to, on matrices and on shapes as they are written: the same numbers.
+ */
+static void test_matrices(void **state) {
+    (void)state;
+    uint64_t seed = 51;
+    print_message("seed %llu\n", (unsigned long long)seed);
+    Random random = random_seed(seed);
+    RandomGraphOptions options = {.most = 40, .work = 2e5, .batched = true, .steps = 6};
+    for (int round = 0; round < 30; round++) {
+        Graph *graph = random_graph(&random, &options), *matrices, *plain;
+        assert_int_equal(graph_expand(graph, &matrices, NULL), STATUS_OK);
+        char *text = graph_print(matrices);
+        assert_int_equal(graph_parse(text, strlen(text), "g", &plain, NULL), STATUS_OK);
+        size_t count = plain->values.count;
+        void **given = mem_alloc(count, sizeof *given);
+        void **all[4]; /* twin and reference of either */
+        for (int i = 0; i < 4; i++)
+            all[i] = mem_alloc(count, sizeof **all);
+        for (size_t v = 0; v < count; v++) {
+            const GraphValue *value = &plain->values.items[v];
+            uint64_t values;
+            shape_count(&value->shape, &values);
+            GraphOpKind kind = plain->ops.items[value->op].kind;
+            if (kind == GRAPH_INPUT || kind == GRAPH_PARAMETER)
+                given[v] = random_codes(&random, values, value->precision, false);
+        }
+        for (int i = 0; i < 2; i++) {
+            const Graph *of = i ? plain : matrices;
+            const void *const *codes = (const void *const *)given;
+            assert_int_equal(check_twin(of, NULL, codes, NULL, all[i], NULL), STATUS_OK);
+            assert_int_equal(check_reference(of, codes, NULL, (double **)all[2 + i], NULL),
+                             STATUS_OK);
+        }
+        for (size_t v = 0; v < count; v++) {
+            uint64_t values;
+            shape_count(&plain->values.items[v].shape, &values);
+            assert_int_equal(!all[0][v], !all[1][v]);
+            if (all[0][v]) {
+                assert_memory_equal(all[0][v], all[1][v],
+                                    values * size_of(plain->values.items[v].precision));
+                assert_memory_equal(all[2][v], all[3][v], values * sizeof(double));
+            }
+            for (int i = 0; i < 4; i++)
+                mem_free(all[i][v]);
+            mem_free(given[v]);
+        }
+        for (int i = 0; i < 4; i++)
+            mem_free(all[i]);
+        mem_free(given);
+        mem_free(text);
+        graph_free(plain);
+        graph_free(matrices);
+        graph_free(graph);
+    }
+}
+
 /* A plan's parts and owners reach the twin. */
 static void test_plan(void **state) {
     (void)state;
@@ -438,6 +535,7 @@ int main(void) {
         cmocka_unit_test(test_twin),           cmocka_unit_test(test_saturation_and_zero),
         cmocka_unit_test(test_reference),      cmocka_unit_test(test_graph),
         cmocka_unit_test(test_cast),           cmocka_unit_test(test_plan),
+        cmocka_unit_test(test_sum_and_gelu),   cmocka_unit_test(test_matrices),
         cmocka_unit_test(test_error_of_d1),    cmocka_unit_test(test_compare),
         cmocka_unit_test(test_without_memory),
     };
