@@ -253,8 +253,8 @@ static void convert_reference(const KernelSpec *spec, void *const operands[],
 static bool convert_equal(const KernelSpec *a, const KernelSpec *b) {
     const KernelConvert *x = &a->convert, *y = &b->convert;
     bool rescale = x->from == PRECISION_F8F143 && x->to == PRECISION_F8F143;
-    return x->from == y->from && x->to == y->to && x->fast == y->fast && x->count == y->count &&
-           (!rescale || x->shift == y->shift);
+    return x->panels == y->panels && x->from == y->from && x->to == y->to && x->fast == y->fast &&
+           x->count == y->count && (!rescale || x->shift == y->shift);
 }
 
 const FamilyInfo family_convert = {

@@ -17,7 +17,7 @@ typedef struct FamilyInfo {
 } FamilyInfo;
 
 extern const FamilyInfo family_gemm, family_gemm_f32, family_cast, family_cast_in_place,
-    family_convert;
+    family_convert, family_convert_panels;
 extern const FamilyInfo family_copy, family_fill, family_pack, family_lines;
 extern const FamilyInfo family_reduce, family_reduce_gelu, family_gelu, family_gelu_turn,
     family_add;

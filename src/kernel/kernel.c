@@ -28,6 +28,8 @@ static const FamilyInfo *family_of(const KernelSpec *spec) {
         return &family_gemm_f32;
     if (spec->family == KERNEL_CAST && spec->cast.order == CAST_IN_PLACE)
         return &family_cast_in_place;
+    if (spec->family == KERNEL_CONVERT && spec->convert.panels > 0)
+        return &family_convert_panels;
     if (spec->family == KERNEL_GELU && spec->gelu.turn != KERNEL_TURN_NONE)
         return &family_gelu_turn;
     if (spec->family == KERNEL_PACK && spec->pack.order <= PACK_TRANSPOSED_RIGHT)

@@ -145,6 +145,10 @@ uint64_t kernel_cast_output_bytes(const KernelCast *cast);
  *   output   count values; a last word that is not full keeps its other bytes
  *   source   count values
  *
+ * With panels > 0, F143 to F16 only: an order of 32-wide F143 panels becomes the same order of
+ * 16-wide F16 panels, CAST_PANELS the other way round: `groups` groups of `panels` output panels of
+ * `rows` lines of 32 bytes, each from ceil(panels / 2) source panels. `count` does not matter then.
+ *
  * `fast`: they share no memory element; the loop runs at the rate of the store port. From F32 to
  * F16 the source lies in interleaved memory. Conversions of F143 to F143 and of F32 to F143 gain
  * nothing and ask for nothing. */
@@ -153,6 +157,7 @@ typedef struct KernelConvert {
     bool fast;
     uint32_t count;
     int8_t shift; /* F143 to F143: source's scale less output's, -31 ... 31 */
+    uint32_t rows, panels, groups;
 } KernelConvert;
 
 /* output[i] = first[i] + rest[0][i] + ... + rest[parts - 2][i], `count` F16 values each.

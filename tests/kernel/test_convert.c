@@ -35,15 +35,26 @@ static float random_float(Random *random, int scale, bool any) {
     return ldexpf(bits & 4096 ? -tie : tie, scale + (int)(bits >> 16) % 22 - 12);
 }
 
+static KernelSpec panels(uint32_t rows, uint32_t count, uint32_t groups, bool fast) {
+    KernelSpec spec = conversion(0, 0, fast, 0);
+    spec.convert.rows = rows;
+    spec.convert.panels = count;
+    spec.convert.groups = groups;
+    return spec;
+}
+
 static void check_values(const KernelSpec *spec, Random *random) {
     const KernelConvert *convert = &spec->convert;
+    KernelInterface interface;
+    kernel_interface(spec, &interface);
+    uint32_t bytes = convert->from == PRECISION_F32 ? 4 : convert->from == PRECISION_F16 ? 2 : 1;
     Rig rig;
     RigCall call;
     rig_start(&rig, spec, random, &call);
     bool any = random_below(random, 2);
     call.scalar[0] = any ? (int32_t)random_below(random, 63) - 31 : -4;
     uint8_t *source = rig_at(&rig, call.address[SOURCE]);
-    for (uint32_t i = 0; i < convert->count; i++) {
+    for (uint32_t i = 0; i < interface.operands[SOURCE].bytes / bytes; i++) {
         float value = random_float(random, call.scalar[0], any);
         F16 half = any ? (F16)random_next(random) : f32_to_f16(value, F16_OVERFLOW_SATURATE);
         if (convert->from == PRECISION_F32)
@@ -75,6 +86,39 @@ static void every_body(void **state) {
                     if (count > 0)
                         check(&spec, &random);
                 }
+}
+
+/* Panels: every number of rows up to some rounds, odd and even numbers of panels. */
+static void every_panel(void **state) {
+    (void)state;
+    Random random = random_seed(4);
+    for (uint32_t rows = 1; rows <= 40; rows++)
+        for (uint32_t count = 1; count <= 5; count++) {
+            KernelSpec spec = panels(rows, count, 1 + (rows + count) % 3, (rows + count / 2) % 2);
+            check(&spec, &random);
+        }
+    KernelSpec spec = panels(1100, 3, 1, true);
+    check(&spec, &random);
+}
+
+/* What CAST_PANELS packs comes back. */
+static void panels_return(void **state) {
+    (void)state;
+    enum { ROWS = 7, PANELS = 5, GROUPS = 2, COUNT = 16 * ROWS * PANELS * GROUPS };
+    static F16 before[COUNT], after[COUNT];
+    static uint8_t codes[32 * ROWS * (PANELS + 1) / 2 * GROUPS];
+    Random random = random_seed(5);
+    for (int i = 0; i < COUNT; i++)
+        before[i] =
+            f8_to_f16((uint8_t)random_below(&random, 128), F8_F143, -2, F16_OVERFLOW_SATURATE);
+    KernelSpec cast = {
+        .family = KERNEL_CAST,
+        .cast = {.order = CAST_PANELS, .rows = ROWS, .panels = PANELS, .groups = GROUPS}};
+    KernelSpec back = panels(ROWS, PANELS, GROUPS, false);
+    const int32_t scale = -2;
+    kernel_reference(&cast, (void *[]){codes, before}, &scale);
+    kernel_reference(&back, (void *[]){after, codes}, &scale);
+    assert_memory_equal(before, after, sizeof before);
 }
 
 /* The references against one rounding of the exact value. */
@@ -137,6 +181,14 @@ static void limits(void **state) {
     spec = conversion(0, 8, false, 0);
     spec.convert.to = PRECISION_F32;
     assert_int_equal(kernel_check(&spec, &diag), ERR_KERNEL_PRECISION);
+    spec = panels(16, 2, 2, true);
+    assert_int_equal(kernel_check(&spec, &diag), STATUS_OK);
+    spec.convert.to = PRECISION_F32;
+    assert_int_equal(kernel_check(&spec, &diag), ERR_KERNEL_PRECISION);
+    spec = panels(0, 2, 2, true);
+    assert_int_equal(kernel_check(&spec, &diag), ERR_KERNEL_SHAPE);
+    spec = panels(13313, 1, 1, true);
+    assert_int_equal(kernel_check(&spec, &diag), ERR_KERNEL_SHAPE);
     diag_free(&diag);
 }
 
@@ -145,7 +197,9 @@ static void specs_compare(void **state) {
     const KernelSpec specs[] = {
         conversion(0, 80, false, 0), conversion(0, 80, true, 0),   conversion(0, 81, false, 0),
         conversion(1, 80, false, 1), conversion(1, 80, false, -1), conversion(4, 80, false, 0),
-        conversion(4, 80, true, 0),  conversion(3, 80, false, 0),  conversion(2, 80, false, 0)};
+        conversion(4, 80, true, 0),  panels(80, 1, 1, false),      panels(80, 2, 1, false),
+        panels(80, 2, 1, true),      panels(80, 2, 2, true),       panels(81, 2, 2, true),
+        conversion(3, 80, false, 0), conversion(2, 80, false, 0)};
     for (size_t i = 0; i < COUNT_OF(specs); i++)
         for (size_t j = 0; j < COUNT_OF(specs); j++) {
             char a[KERNEL_NAME_SIZE], b[KERNEL_NAME_SIZE];
@@ -180,11 +234,16 @@ static void rates(void **state) {
         KernelSpec spec = conversion(cases[i].pair, 8320, cases[i].fast, cases[i].shift);
         rig_compare(&spec, &random, cases[i].shape, 0, cases[i].most);
     }
+    KernelSpec spec = panels(184, 6, 1, true);
+    rig_compare(&spec, &random, "F143 to F16 panels 184 x 96", 0, 5200);
+    spec = panels(184, 6, 1, false);
+    rig_compare(&spec, &random, "F143 to F16 panels 184 x 96, plain", 0, 7500);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_body),    cmocka_unit_test(rounded_once),
+        cmocka_unit_test(every_body),    cmocka_unit_test(every_panel),
+        cmocka_unit_test(panels_return), cmocka_unit_test(rounded_once),
         cmocka_unit_test(random_counts), cmocka_unit_test(limits),
         cmocka_unit_test(specs_compare), cmocka_unit_test(rates),
     };

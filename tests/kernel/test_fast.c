@@ -59,7 +59,10 @@ static KernelSpec random_convert(Random *random) {
                                     .to = pairs[pair][1],
                                     .fast = random_below(random, 2),
                                     .count = 1 + (uint32_t)random_below(random, 2000),
-                                    .shift = (int8_t)((int)random_below(random, 9) - 4)}};
+                                    .shift = (int8_t)((int)random_below(random, 9) - 4),
+                                    .rows = 1 + (uint32_t)random_below(random, 60),
+                                    .panels = pair == 0 ? (uint32_t)random_below(random, 4) : 0,
+                                    .groups = 1 + (uint32_t)random_below(random, 3)}};
 }
 
 static KernelSpec random_pack(Random *random) {
