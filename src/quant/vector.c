@@ -94,11 +94,6 @@ BODY void project_body(float *out, const float *in, size_t count, int scale) {
     }
 }
 
-BODY void subtract_body(float *y, const float *x, float a, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        y[i] -= a * x[i];
-}
-
 BODY void multiply_add_body(float *y, const float *x, float a, size_t count) {
     for (size_t i = 0; i < count; i++)
         y[i] += a * x[i];
@@ -130,54 +125,8 @@ BODY void norm_body(float *out, const float *in, const float *weight, const floa
         out[i] = (in[i] - centre) * factor * weight[i] + bias[i];
 }
 
-typedef float Wide __attribute__((vector_size(64)));
-enum { WIDES = VECTOR_ROWS / 16 };
-
-/* The corrections of a column are taken when its turn comes, in the order in which the loop would
- * have spread them: the same values, and the sums stay in registers. */
-BODY void column_loop_body(float *out, const float *w, float *error, const float *ut, size_t width,
-                           const int *scales) {
-    const float least = 1.1920929e-7f;
-    for (size_t j = 0; j < width; j++) {
-        const float *u = ut + j * width;
-        Wide v[WIDES];
-        memcpy(v, w + j * VECTOR_ROWS, sizeof v);
-        for (size_t i = 0; i < j; i++) {
-            Wide e[WIDES];
-            memcpy(e, error + i * VECTOR_ROWS, sizeof e);
-            for (int l = 0; l < WIDES; l++)
-                v[l] -= e[l] * u[i];
-        }
-        float value[VECTOR_ROWS], *q = out + j * VECTOR_ROWS;
-        memcpy(value, v, sizeof value);
-        project_body(q, value, VECTOR_ROWS, scales[j]);
-        float divisor = u[j] > least ? u[j] : least;
-        for (size_t r = 0; r < VECTOR_ROWS; r++)
-            error[j * VECTOR_ROWS + r] = (value[r] - q[r]) / divisor;
-    }
-}
-
-BODY double quadratic_body(const float *e, const float *h, size_t width) {
-    double sum = 0;
-    for (size_t j = 0; j < width; j++) {
-        Wide t[WIDES] = {0};
-        for (size_t k = 0; k < j; k++) {
-            Wide x[WIDES];
-            memcpy(x, e + k * VECTOR_ROWS, sizeof x);
-            for (int l = 0; l < WIDES; l++)
-                t[l] += x[l] * h[j * width + k];
-        }
-        Wide own[WIDES], lanes = {0};
-        memcpy(own, e + j * VECTOR_ROWS, sizeof own);
-        for (int l = 0; l < WIDES; l++)
-            lanes += own[l] * (2.0f * t[l] + own[l] * h[j * width + j]);
-        float values[16];
-        memcpy(values, &lanes, sizeof values);
-        for (int l = 0; l < 16; l++)
-            sum += (double)values[l];
-    }
-    return sum;
-}
+/* Eight values of any alignment. */
+typedef float Wide __attribute__((vector_size(32), aligned(4), may_alias));
 
 BODY uint32_t tally_body(double *sum, const float *x, size_t count, uint32_t largest) {
     int32_t most = (int32_t)largest;
@@ -189,6 +138,17 @@ BODY uint32_t tally_body(double *sum, const float *x, size_t count, uint32_t lar
         sum[i] += (double)x[i];
     return (uint32_t)most;
 }
+
+/* Vector types are lowered before inlining, so these functions are written out for each level. */
+#define NAME(function) function##_portable
+#define TARGET
+#include "quant/vector_loops.h"
+#define NAME(function) function##_avx2
+#define TARGET         __attribute__((target("avx2")))
+#include "quant/vector_loops.h"
+#define NAME(function) function##_avx512
+#define TARGET         __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
+#include "quant/vector_loops.h"
 
 #define LEVEL(level, attribute)                                                                    \
     attribute static void gelu_##level(float *x, size_t count) {                                   \
@@ -203,9 +163,6 @@ BODY uint32_t tally_body(double *sum, const float *x, size_t count, uint32_t lar
     attribute static void project_##level(float *out, const float *in, size_t count, int scale) {  \
         project_body(out, in, count, scale);                                                       \
     }                                                                                              \
-    attribute static void subtract_##level(float *y, const float *x, float a, size_t count) {      \
-        subtract_body(y, x, a, count);                                                             \
-    }                                                                                              \
     attribute static void add_##level(float *y, const float *x, float a, size_t count) {           \
         multiply_add_body(y, x, a, count);                                                         \
     }                                                                                              \
@@ -213,20 +170,13 @@ BODY uint32_t tally_body(double *sum, const float *x, size_t count, uint32_t lar
                                        const float *bias, size_t count, double epsilon) {          \
         norm_body(out, in, weight, bias, count, epsilon);                                          \
     }                                                                                              \
-    attribute static void loop_##level(float *out, const float *w, float *error, const float *ut,  \
-                                       size_t width, const int *scales) {                          \
-        column_loop_body(out, w, error, ut, width, scales);                                        \
-    }                                                                                              \
     attribute static uint32_t tally_##level(double *sum, const float *x, size_t count,             \
                                             uint32_t largest) {                                    \
         return tally_body(sum, x, count, largest);                                                 \
     }                                                                                              \
-    attribute static double quadratic_##level(const float *e, const float *h, size_t width) {      \
-        return quadratic_body(e, h, width);                                                        \
-    }                                                                                              \
-    static const Vector table_##level = {                                                          \
-        gelu_##level, swish_##level, softmax_##level, project_##level,   subtract_##level,         \
-        add_##level,  norm_##level,  loop_##level,    quadratic_##level, tally_##level};
+    static const Vector table_##level = {gelu_##level,    swish_##level,     softmax_##level,      \
+                                         project_##level, add_##level,       norm_##level,         \
+                                         loop_##level,    quadratic_##level, tally_##level};
 
 LEVEL(portable, )
 LEVEL(avx2, __attribute__((target("avx2"))))

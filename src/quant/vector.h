@@ -15,8 +15,7 @@ typedef struct Vector {
     /* out = decode(encode(in)) of F143 with the host's rule, for finite values; scale -32…31. The
      * sign of zero is kept. out may be in. */
     void (*project)(float *out, const float *in, size_t count, int scale);
-    /* y -= a · x, y += x, y += a · b · c by element */
-    void (*subtract)(float *y, const float *x, float a, size_t count);
+    /* y += a · x */
     void (*multiply_add)(float *y, const float *x, float a, size_t count);
     /* (x − mean) / √(variance + epsilon) · weight + bias */
     void (*norm)(float *out, const float *in, const float *weight, const float *bias, size_t count,
