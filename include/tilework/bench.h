@@ -20,7 +20,10 @@ typedef struct TwBenchReport {
     bool bit_exact;
     uint64_t differing, nans;
     double max_abs_error, rel_rms_error;
-    bool pass; /* bit_exact, and rel_rms_error at most TW_BENCH_MAX_RMS */
+    /* bit_exact, and rel_rms_error at most TW_BENCH_MAX_RMS for each cast in the graph: where the
+     * reference's unrounded value lies on the other side of a border between codes, it is a whole
+     * code off, and later casts multiply such errors. */
+    bool pass;
 } TwBenchReport;
 
 /* F16 accumulation over a few thousand inner elements stays well below this; a wrong formula or
