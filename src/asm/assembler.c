@@ -289,17 +289,30 @@ static void process_body(Assembler *a, const Statement *statement, Cursor *curso
         asm_directive(a, statement, word, length, cursor, place);
 }
 
+void asm_brace(Assembler *a, char brace, Place place) {
+    if (brace == '{')
+        asm_open_bundle(a, place);
+    else
+        asm_close_bundle(a, place);
+}
+
 void asm_process(Assembler *a, const Statement *statement) {
     Cursor cursor = {statement, statement->text, statement->end};
     Place end = asm_place(a, statement, statement->end);
+    const Source *source = a->source;
     if (!asm_condition(a, cursor))
         process_body(a, statement, &cursor);
-    if (asm_skipping(a))
+    if (asm_skipping(a) || (statement->terminator != '{' && statement->terminator != '}'))
         return;
-    if (statement->terminator == '{')
-        asm_open_bundle(a, end);
-    else if (statement->terminator == '}')
-        asm_close_bundle(a, end);
+    if (a->source && a->source != source && a->source->parent == source) {
+        /* A macro was called: the brace comes after what it expands to. */
+        Place *place = ASM_NEW(a, Place, 1);
+        *place = end;
+        a->source->then = statement->terminator;
+        a->source->then_place = place;
+    } else {
+        asm_brace(a, statement->terminator, end);
+    }
 }
 
 /* ---- the call */

@@ -26,6 +26,8 @@ typedef struct Name {
 
 /* ---- text */
 
+typedef struct Place Place;
+
 /* A text being read: a file, or the expansion of a macro or repetition. Comments are blanked out,
  * so that columns stay. Lives as long as the assembly, since places point to it. */
 typedef struct Source {
@@ -36,16 +38,18 @@ typedef struct Source {
     uint32_t first_file, first_line; /* of `text`, for another pass */
     uint64_t passes;                 /* still to come after this one */
     const char *what;                /* "macro FOO", ".rept"; NULL for a file */
-    const struct Place *call;        /* where it was called; NULL for the first file */
+    const Place *call;               /* where it was called; NULL for the first file */
     size_t conditions;               /* depth of the condition stack when it began */
     unsigned depth;
+    char then; /* the brace behind its call, or 0 */
+    const Place *then_place;
 } Source;
 
-typedef struct Place {
+struct Place {
     const Source *source;
     const char *line_start, *at; /* in source->text */
     uint32_t file, line;
-} Place;
+};
 
 typedef struct Statement {
     const char *text, *end;
@@ -277,11 +281,16 @@ void asm_note(Assembler *a, const char *format, ...) __attribute__((format(print
 void asm_define_label(Assembler *a, Symbol *symbol, Place place);
 void asm_process(Assembler *a, const Statement *statement);
 
+/* `{` or `}` */
+void asm_brace(Assembler *a, char brace, Place place);
+
 /* lexer.c */
 /* Begins to read a text; comments are blanked in a copy unless it is already clean. */
 Source *asm_push_source(Assembler *a, const char *text, size_t size, bool clean, uint32_t file,
                         uint32_t line, const char *what, const Place *call);
 bool asm_next_statement(Assembler *a, Statement *statement);
+/* Goes back to the text that called this one, then does what stands behind the call. */
+void asm_leave_source(Assembler *a, const Source *source);
 /* Counts bytes of text that are read or made; false with an error when there are too many. */
 bool asm_count_bytes(Assembler *a, size_t bytes, Place place);
 uint32_t asm_file(Assembler *a, const char *name, size_t length);

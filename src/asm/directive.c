@@ -254,13 +254,13 @@ static void fill_directive(Assembler *a, Cursor *cursor, Place place) {
         emit_fill(a, count, (unsigned)size, value, place);
 }
 
-/* Code is padded with nop, which both modes execute; other sections with zeros or the given byte.
- */
+/* Code is padded with nop, which both modes execute, unless another byte than 0 is given; other
+ * sections with zeros or the given byte. */
 static void align_to(Assembler *a, uint32_t align, const int64_t *fill, Place place) {
     Section *section = asm_current(a);
     section->align = MAX_OF(section->align, align);
     uint32_t offset = section->size, end = (uint32_t)align_up(offset, align);
-    bool code = (section->flags & ASM_EXEC) && !fill;
+    bool code = (section->flags & ASM_EXEC) && (!fill || *fill == 0);
     while (section->size < end && !a->stop) {
         if (code && section->size % 4 == 0 && end - section->size >= 4) {
             uint32_t nop = NOP_WORD;

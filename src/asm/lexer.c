@@ -158,6 +158,12 @@ static void next_line(Source *source) {
     source->line_start = source->at;
 }
 
+void asm_leave_source(Assembler *a, const Source *source) {
+    a->source = source->parent;
+    if (source->then)
+        asm_brace(a, source->then, *source->then_place);
+}
+
 /* Leaves the finished source, or starts its next pass. */
 static void end_source(Assembler *a) {
     Source *source = a->source;
@@ -168,7 +174,7 @@ static void end_source(Assembler *a) {
         source->file = source->first_file;
         source->line = source->first_line;
     } else {
-        a->source = source->parent;
+        asm_leave_source(a, source);
     }
 }
 

@@ -554,8 +554,8 @@ static void exit_macro(Assembler *a, Place place) {
         asm_error(a, ERR_ASM_MACRO, place, ".exitm outside a macro");
         return;
     }
-    a->source = source->parent;
     a->conditions.count = source->conditions;
+    asm_leave_source(a, source);
 }
 
 bool asm_macro_directive(Assembler *a, const Statement *statement, const char *word, size_t length,

@@ -11,5 +11,7 @@
     nop
     .p2align 3, , 4
     nop
+    .p2align 4, 0x0
+    nop
     .align 1
     .align 0
