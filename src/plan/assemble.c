@@ -146,15 +146,15 @@ static void add_gemm(const Assembly *all, uint32_t op, const GemmChoice *choice)
         gemm.row_padding = COEFFICIENT_COLUMNS;
     if (all->task->uses[gemm.result].axis != !choice->swapped && is_turned(all, gemm.result))
         gemm.row_grain = COEFFICIENT_COLUMNS;
+    if (choice->rows > gemm_extents(&gemm, choice->swapped).rows / gemm.row_grain ||
+        choice->owner_rows > gemm_part(&gemm, choice).rows / gemm.row_grain)
+        gemm.row_grain = 1; /* too few blocks: it moves before it is transposed */
     uint32_t left = gemm.operands[0].source, right = gemm.operands[1].source;
     if (left == right && !has_home(all, left))
         spread_home(all, left);
     for (int i = 0; i < 2; i++) {
         find_home(all, op, &gemm.operands[i]);
     }
-    if (choice->rows > gemm_extents(&gemm, choice->swapped).rows / gemm.row_grain ||
-        choice->owner_rows > gemm_part(&gemm, choice).rows / gemm.row_grain)
-        all->sketch->possible = false; /* parts without a block */
     if (all->sketch->possible)
         sketch_add_gemm(all->sketch, &gemm, choice, all->table);
 }
