@@ -128,9 +128,10 @@ static void model_worker(Model *m, unsigned w, uint64_t cycle) {
 }
 
 static void model_supervisor(Model *m, uint64_t cycle) {
+    if (m->waits || cycle < m->free)
+        return;
     Step step = m->program->step[m->at].step;
-    if (m->waits || cycle < m->free ||
-        ((step == STEP_ADD || step == STEP_LOAD) && cycle < m->ready))
+    if ((step == STEP_ADD || step == STEP_LOAD) && cycle < m->ready)
         return;
     const Kind *kind = &m->program->kind[m->program->step[m->at].kind];
     add_issue(m->issues, cycle, MACHINE_SUPERVISOR);
