@@ -74,3 +74,5 @@ row '`--center --sequential --block-size 4304 --activation-order`' --center --se
     --block-size 4304 --activation-order
 row '`--center --sequential --quantized-propagation --block-size 4304 --activation-order`' --center \
     --sequential --quantized-propagation --block-size 4304 --activation-order
+row '`--center --sequential --block-size 4304 --damp 0.1`' --center --sequential --block-size 4304 \
+    --damp 0.1

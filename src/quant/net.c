@@ -183,12 +183,15 @@ static uint64_t find_nonfinite(const SafeTensor *tensor) {
     return tensor->count;
 }
 
-/* The pages of a mapped tensor are read again when they are wanted again. */
-static void forget_pages(const SafeTensor *tensor) {
-    uintptr_t begin = ((uintptr_t)tensor->data + 4095) & ~(uintptr_t)4095;
-    uintptr_t end = ((uintptr_t)tensor->data + tensor->bytes) & ~(uintptr_t)4095;
-    if (tensor->data && begin < end)
+void net_forget(const uint8_t *bytes, uint64_t size) {
+    uintptr_t begin = ((uintptr_t)bytes + 4095) & ~(uintptr_t)4095;
+    uintptr_t end = ((uintptr_t)bytes + size) & ~(uintptr_t)4095;
+    if (bytes && begin < end)
         madvise((void *)begin, end - begin, MADV_DONTNEED);
+}
+
+static void forget_pages(const SafeTensor *tensor) {
+    net_forget(tensor->data, tensor->bytes);
 }
 
 Status net_bind(Net *net, const Checkpoint *checkpoint, Diag *diag) {

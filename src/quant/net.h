@@ -125,6 +125,8 @@ float *net_buffer_of(const Net *net, const NetSample *sample, int buffer);
 /* Loads the parameters of a stage as float32; those that `changed` has (may be NULL) from there. */
 Status net_load(Net *net, size_t stage, const SafeTensors *changed, Diag *diag);
 void net_unload(Net *net, size_t stage);
+/* Gives the memory of mapped bytes back; they are read again when they are wanted again. */
+void net_forget(const uint8_t *bytes, uint64_t size);
 /* A loaded parameter in memory of its own, so that it can be changed; NULL without memory. */
 float *net_own(Net *net, int param);
 /* One parameter as float32, outputs × inputs, in fresh memory (mem_free). */

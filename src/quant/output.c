@@ -129,6 +129,7 @@ typedef struct Output {
     Quant *q;
     VEC(SafeTensor) tensors;
     VEC(OutputTensor) origins;
+    const SafeTensor *last; /* that was fetched */
     uint8_t *codes;
     size_t codes_size;
     Arena arena;
@@ -205,6 +206,9 @@ static void encode_weight(const OutputTensor *origin, uint8_t *codes) {
 static const uint8_t *fetch(void *context, size_t index) {
     Output *out = context;
     const OutputTensor *origin = &out->origins.items[index];
+    if (out->last)
+        net_forget(out->last->data, out->last->bytes);
+    out->last = origin->source;
     if (!origin->linear)
         return origin->source->data;
     encode_weight(origin, out->codes);

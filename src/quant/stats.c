@@ -53,7 +53,7 @@ void stats_clear(Stats *stats) {
 /* Magnitudes are counted by exponent and three bits of significand, rounded up: that tells whether
  * they exceed 2^k, and whether 1.875·2^k. Neighbours go to different tables, so that counting does
  * not wait for the last count. */
-enum { KEYS = STATS_BINS * 8 + 8, TABLES = 4 };
+enum { KEYS = STATS_BINS * 8 + 8, TABLES = 2 };
 
 typedef struct Tally {
     uint32_t keys[TABLES][KEYS];
@@ -73,19 +73,30 @@ static uint32_t key_of(float x) {
     return ((f32_bits(x) & 0x7FFFFFFFu) + 0xFFFFFu) >> 20;
 }
 
+static void count_row(const float *x, uint32_t width, Tally *tally) {
+    uint32_t c = 0;
+    for (; c + TABLES <= width; c += TABLES)
+        for (uint32_t t = 0; t < TABLES; t++)
+            tally->keys[t][key_of(x[c + t])]++;
+    for (; c < width; c++)
+        tally->keys[0][key_of(x[c])]++;
+}
+
 static void tally_block(const Adding *adding, uint32_t first, uint32_t width, Tally *tally) {
+    enum { GROUP = 8 };
+    uint32_t stride = adding->stats->inputs, row = 0;
     double *sum = adding->stats->part.sum + first;
-    const Vector *vector = vector_get();
-    for (uint32_t row = 0; row < adding->rows; row++) {
-        const float *x = adding->x + (size_t)row * adding->stats->inputs + first;
-        tally->largest = vector->tally(sum, x, width, tally->largest);
-        uint32_t c = 0;
-        for (; c + TABLES <= width; c += TABLES)
-            for (uint32_t t = 0; t < TABLES; t++)
-                tally->keys[t][key_of(x[c + t])]++;
-        for (; c < width; c++)
-            tally->keys[0][key_of(x[c])]++;
-    }
+    const float *x = adding->x + first;
+    for (; row + GROUP <= adding->rows; row += GROUP)
+        tally->largest =
+            vector_get()->tally(sum, x + (size_t)row * stride, stride, width, tally->largest);
+    for (; row < adding->rows; row++) /* what is left, beside seven zeros */
+        for (uint32_t c = 0; c < width; c++) {
+            float column[GROUP] = {x[(size_t)row * stride + c]};
+            tally->largest = vector_get()->tally(sum + c, column, 1, 1, tally->largest);
+        }
+    for (row = 0; row < adding->rows; row++)
+        count_row(x + (size_t)row * stride, width, tally);
 }
 
 static void add_block(void *context, size_t k, unsigned worker) {

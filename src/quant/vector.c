@@ -128,14 +128,23 @@ BODY void norm_body(float *out, const float *in, const float *weight, const floa
 /* Eight values of any alignment. */
 typedef float Wide __attribute__((vector_size(32), aligned(4), may_alias));
 
-BODY uint32_t tally_body(double *sum, const float *x, size_t count, uint32_t largest) {
+BODY int32_t larger_body(float x, int32_t most) {
+    int32_t magnitude = (int32_t)(f32_bits(x) & 0x7FFFFFFFu);
+    return magnitude > most ? magnitude : most;
+}
+
+BODY uint32_t tally_body(double *sum, const float *x, size_t stride, size_t count,
+                         uint32_t largest) {
     int32_t most = (int32_t)largest;
+    const float *y = x + 4 * stride;
     for (size_t i = 0; i < count; i++) {
-        int32_t magnitude = (int32_t)(f32_bits(x[i]) & 0x7FFFFFFFu);
-        most = magnitude > most ? magnitude : most;
+        float a = x[i], b = x[stride + i], c = x[2 * stride + i], d = x[3 * stride + i];
+        float e = y[i], f = y[stride + i], g = y[2 * stride + i], h = y[3 * stride + i];
+        sum[i] += (double)(((a + b) + (c + d)) + ((e + f) + (g + h)));
+        int32_t p = larger_body(a, larger_body(b, larger_body(c, larger_body(d, 0))));
+        most = larger_body(e, larger_body(f, larger_body(g, larger_body(h, most))));
+        most = p > most ? p : most;
     }
-    for (size_t i = 0; i < count; i++)
-        sum[i] += (double)x[i];
     return (uint32_t)most;
 }
 
@@ -170,9 +179,9 @@ BODY uint32_t tally_body(double *sum, const float *x, size_t count, uint32_t lar
                                        const float *bias, size_t count, double epsilon) {          \
         norm_body(out, in, weight, bias, count, epsilon);                                          \
     }                                                                                              \
-    attribute static uint32_t tally_##level(double *sum, const float *x, size_t count,             \
-                                            uint32_t largest) {                                    \
-        return tally_body(sum, x, count, largest);                                                 \
+    attribute static uint32_t tally_##level(double *sum, const float *x, size_t stride,            \
+                                            size_t count, uint32_t largest) {                      \
+        return tally_body(sum, x, stride, count, largest);                                         \
     }                                                                                              \
     static const Vector table_##level = {gelu_##level,    swish_##level,     softmax_##level,      \
                                          project_##level, add_##level,       norm_##level,         \

@@ -27,8 +27,9 @@ typedef struct Vector {
                         const int *scales);
     /* Σ over rows of eᵀ H e for e of the same layout and a symmetric H. */
     double (*quadratic)(const float *e, const float *h, size_t width);
-    /* sum[i] += x[i] in double; returns the largest bits of a magnitude, `largest` included. */
-    uint32_t (*tally)(double *sum, const float *x, size_t count, uint32_t largest);
+    /* Sums by column of eight rows, `stride` apart, added to sum[]: in float32 among the eight, in
+     * double to the rest. Returns the largest bits of a magnitude, `largest` included. */
+    uint32_t (*tally)(double *sum, const float *x, size_t stride, size_t count, uint32_t largest);
 } Vector;
 
 enum { VECTOR_ROWS = 64 };
