@@ -99,7 +99,7 @@ static void add_lanes(Units units, Lanes lanes) {
 }
 
 static Lanes read_units(Units units, unsigned first, unsigned count) {
-    Lanes lanes = {.bad = *units.bad >> first & ((1u << count) - 1)};
+    Lanes lanes = {.bad = (unsigned)*units.bad >> first & ((1u << count) - 1)};
     if (lanes.bad)
         lanes.origin = units.origin[first + (unsigned)__builtin_ctz(lanes.bad)];
     return lanes;
