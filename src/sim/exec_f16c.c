@@ -254,10 +254,22 @@ AMP(F8V8HIHOV4AMP, true, amp_phase_f8)
     ROWS(ADD)                                                                                      \
     ROWS(SUB)                                                                                      \
     ROWS(MUL)                                                                                      \
-    ROW(F16V2ABSADD) ROW(F16V4ABSADD) ROW(F16V2MAX) ROW(F16V4MAX) ROW(F16V2MIN) ROW(F16V4MIN)      \
-        ROW(F16V2ABSMAX) ROW(F16V4ABSMAX) ROW(F16V2CLAMP) ROW(F16V4CLAMP) ROW(F32V2TOF16)          \
-            ROW(F32V4TOF16) ROW(F16V2TOF32) ROW(F16V4HIHOV4AMP) ROW(F8V8HIHOV4AMP) ROW(F16V4ACC)   \
-                ROW(F16V4ABSACC) ROW(F16V8ACC) ROW(F16V8ABSACC) ROW(F16V4MIX) ROW(F16V2GINA)
+    ROW(F16V2ABSADD)                                                                               \
+    ROW(F16V4ABSADD)                                                                               \
+    ROW(F16V2MAX)                                                                                  \
+    ROW(F16V4MAX)                                                                                  \
+    ROW(F16V2MIN)                                                                                  \
+    ROW(F16V4MIN)                                                                                  \
+    ROW(F16V2ABSMAX)                                                                               \
+    ROW(F16V4ABSMAX)                                                                               \
+    ROW(F16V2CLAMP)                                                                                \
+    ROW(F16V4CLAMP)                                                                                \
+    ROW(F32V2TOF16)                                                                                \
+    ROW(F32V4TOF16)                                                                                \
+    ROW(F16V2TOF32)                                                                                \
+    ROW(F16V4HIHOV4AMP)                                                                            \
+    ROW(F8V8HIHOV4AMP)                                                                             \
+    ROW(F16V4ACC) ROW(F16V4ABSACC) ROW(F16V8ACC) ROW(F16V8ABSACC) ROW(F16V4MIX) ROW(F16V2GINA)
 #define ALL_OF(ID, ROW)                                                                            \
     ROW(F16V2##ID)                                                                                 \
     ROW(F16V2##ID##_BL) ROW(F16V2##ID##_BU) ROW(F16V4##ID) ROW(F16V4##ID##_BL) ROW(F16V4##ID##_BU)

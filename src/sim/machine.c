@@ -9,7 +9,7 @@
 static void set_defaults(MachineOptions *options) {
     if (options->cycle_budget == 0)
         options->cycle_budget = MACHINE_CYCLE_BUDGET;
-    if (getenv("TILEWORK_CHECK"))
+    if (options->checks == 0 && getenv("TILEWORK_CHECK"))
         options->checks = MACHINE_CHECK_ALL;
     if (options->issued || options->checks || options->amp_aligned33)
         options->plain = true;

@@ -65,7 +65,8 @@ typedef struct MachineOptions {
      * different tiles. Implies `plain`. NULL: not called. */
     void (*issued)(void *issued_context, const MachineIssue *issue);
     void *issued_context;
-    /* Which checks to hold the program against, of MachineCheck; 0: only what the chip refuses.
+    /* Which checks to hold the program against, of MachineCheck; 0: only what the chip refuses, or
+     * all of them if the environment has TILEWORK_CHECK.
      * Packets are issued as with `plain`. Values, cycles and counters are the same. */
     unsigned checks;
 } MachineOptions;
