@@ -3,6 +3,7 @@
 # output, weights alone and with F143 inputs, mean over the samples seen and over those held out.
 # usage: bench/quant_options.sh BUILD   (a build folder with tilework; the neck is judged too if
 # examples/ocr/quantize.sh has prepared it)
+# shellcheck disable=SC2016 # names of options are Markdown code
 set -euo pipefail
 tilework=$(realpath "${1:?usage: bench/quant_options.sh BUILD}")/tilework
 cd "$(dirname "$0")/.."
@@ -54,8 +55,8 @@ row() { # name, options
     echo ' |'
 }
 
-echo '| options | tiny: weights, seen | held out | with inputs, seen | held out | neck: weights, seen | held out | with inputs, seen | held out |'
-echo '|---|---|---|---|---|---|---|---|---|'
+ options| options | tiny: weights, seen | held out | with inputs, seen | held out | neck: weights, seen | held out | with inputs, seen | held out |'
+ options|---|---|---|---|---|---|---|---|---|'
 row 'nearest (`--algorithm nearest --no-bias-correction`)' --algorithm nearest --no-bias-correction
 row 'recipe'
 row '`--sequential`' --sequential
