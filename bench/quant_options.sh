@@ -55,8 +55,9 @@ row() { # name, options
     echo ' |'
 }
 
- options| options | tiny: weights, seen | held out | with inputs, seen | held out | neck: weights, seen | held out | with inputs, seen | held out |'
- options|---|---|---|---|---|---|---|---|---|'
+echo '| options | tiny: weights, seen | held out | with inputs, seen | held out |' \
+    'neck: weights, seen | held out | with inputs, seen | held out |'
+echo '|---|---|---|---|---|---|---|---|---|'
 row 'nearest (`--algorithm nearest --no-bias-correction`)' --algorithm nearest --no-bias-correction
 row 'recipe'
 row '`--sequential`' --sequential
