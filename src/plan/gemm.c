@@ -7,6 +7,9 @@
 
 enum { HALF_PANEL = 16 }; /* values of F143 */
 
+/* An eighth more on the fullest tile than with the most even cut. */
+enum { UNEVEN = 8 };
+
 static GemmOperand find_operand(const Graph *graph, uint32_t value, uint32_t inner_axis) {
     GemmOperand operand = {
         .value = value, .source = value, .cast = GRAPH_NONE, .inner_axis = inner_axis};
@@ -287,14 +290,15 @@ Format plan_device_format(const Shape *shape, bool transposed, uint32_t group, u
     uint32_t groups = (uint32_t)div_up(shape->dims[inner], group);
     uint64_t best = UINT64_MAX;
     uint32_t parts = 1, columns = 1;
+    for (uint32_t c = 1; c <= MIN_OF(groups, tiles); c++)
+        best = MIN_OF(best, div_up(rows, MIN_OF(rows, (uint64_t)tiles / c)) * div_up(groups, c));
+    /* Fewer columns a tile make longer pieces, which is worth a little imbalance. */
     for (uint32_t c = 1; c <= MIN_OF(groups, tiles); c++) {
         uint32_t r = (uint32_t)MIN_OF(rows, (uint64_t)tiles / c);
-        uint64_t widest = div_up(rows, r) * div_up(groups, c);
-        if (widest <= best) { /* of equals the one with fewer columns a tile */
-            best = widest;
-            parts = r;
-            columns = c;
-        }
+        if (div_up(rows, r) * div_up(groups, c) > best + best / UNEVEN)
+            continue;
+        parts = r;
+        columns = c;
     }
     Format format = {.precision = {.kind = PRECISION_F16},
                      .order = {.kind = transposed ? ORDER_TRANSPOSED_LEFT : ORDER_LEFT},

@@ -86,7 +86,8 @@ typedef struct PlanOptions {
     size_t format_count;
 } PlanOptions;
 
-/* Where an earlier block leaves a value: F16, once, spread evenly over up to `tiles` tiles. Left
+/* Where an earlier block leaves a value: F16, once, spread about evenly over up to `tiles` tiles
+ * (an eighth more on the fullest one is worth longer pieces). Left
  * order (or the left order of the transpose, if `transposed`) with whole groups of `group` columns,
  * 16 or 32; rows are padded to 16, so that they can become columns of the next product. */
 Format plan_device_format(const Shape *shape, bool transposed, uint32_t group, uint32_t tiles);
