@@ -10,6 +10,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { RUNS = 5, IMAGES = 3, SITES = 4 };
 
@@ -204,10 +205,16 @@ int main(int argc, char **argv) {
     printf("threads %u, %d images of %u rows\n", pool_threads(b.pool), IMAGES, b.samples[0].rows);
     printf("hessian %.4f\nscales_and_columns %.4f\nforward %.4f\nlayer %.4f\nratio %.5f\n",
            median(times[0]), median(times[1]), median(times[2]), median(times[3]), b.ratio);
-    if (folder) {
-        char *command = mem_printf("rm -rf %s", made);
-        need(system(command) == 0, "removing the temporary folder");
-        mem_free(command);
+    static const char *const files[] = {"config.json", "model.safetensors", "images.safetensors"};
+    for (size_t i = 0; folder && i < COUNT_OF(files); i++) {
+        char *path = mem_printf("%s/%s", folder, files[i]);
+        unlink(path);
+        mem_free(path);
     }
+    if (folder) {
+        rmdir(folder);
+        rmdir(made);
+    }
+    mem_free(folder);
     return 0;
 }

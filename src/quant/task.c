@@ -259,9 +259,9 @@ static Status values_take(const Values *values, const char *path, const char *wh
                  (Precision){PRECISION_F32, 0}, out, NULL);
     for (uint64_t i = 0; i < count; i++)
         if ((f32_bits(out[i]) & 0x7F800000u) == 0x7F800000u)
-            return diag_error(
-                diag, ERR_QUANT_NONFINITE, (DiagPlace){.file = path, .tile = -1, .object = what},
-                "value %llu is not finite as float32", (unsigned long long)(first + i));
+            return diag_error(diag, ERR_QUANT_NONFINITE,
+                              (DiagPlace){.file = path, .tile = -1, .object = what},
+                              "value %llu is not finite as float32", (unsigned long long)first + i);
     return STATUS_OK;
 }
 
@@ -423,7 +423,7 @@ static Status load_array(const TaskSource *source, const char *name, uint64_t in
         status =
             diag_error(diag, ERR_QUANT_CALIBRATION, in_file(source->path),
                        "\"%s\" holds %llu values, %llu are wanted", name,
-                       (unsigned long long)values.count, (unsigned long long)((index + 1) * count));
+                       (unsigned long long)values.count, ((unsigned long long)index + 1) * count);
     else
         status = values_take(&values, source->path, name, index * count, count, out, diag);
     values_close(&values);

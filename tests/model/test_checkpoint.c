@@ -1,4 +1,5 @@
 /* Checkpoints of one file, and of several with an index. */
+#include "shell.h"
 #include "testing.h"
 
 #include "model/checkpoint.h"
@@ -159,7 +160,7 @@ static int make_folder(void **state) {
 static int remove_folder(void **state) {
     (void)state;
     char *command = mem_printf("rm -rf %s", folder);
-    int code = system(command);
+    int code = shell_run(command);
     mem_free(command);
     return code;
 }

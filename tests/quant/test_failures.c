@@ -130,7 +130,7 @@ static SafeTensors *open_output(const char *name) {
 
 static void remove_output(const char *name) {
     char *command = mem_printf("rm -rf %s/%s", tiny.folder, name);
-    assert_int_equal(system(command), 0);
+    assert_int_equal(shell_run(command), 0);
     mem_free(command);
 }
 
@@ -293,7 +293,7 @@ static void test_nonfinite(void **state) {
 static char *changed_model(const char *name, void (*change)(SafeTensor *tensor, float *values)) {
     char *folder = tiny_path(&tiny, name);
     char *command = mem_printf("mkdir -p %s && cp %s/config.json %s/", folder, tiny.model, folder);
-    assert_int_equal(system(command), 0);
+    assert_int_equal(shell_run(command), 0);
     mem_free(command);
     char *from = mem_printf("%s/model.safetensors", tiny.model),
          *to = mem_printf("%s/model.safetensors", folder);
@@ -401,7 +401,7 @@ static void test_models(void **state) {
     char *cut = tiny_path(&tiny, "cut");
     char *command =
         mem_printf("cp -r %s %s && truncate -s -100 %s/model.safetensors", tiny.model, cut, cut);
-    assert_int_equal(system(command), 0);
+    assert_int_equal(shell_run(command), 0);
     options = tiny_options(&tiny, NULL);
     options.model = cut;
     expect(options, ERR_ST_OFFSETS, "100 bytes beyond the end");

@@ -20,7 +20,7 @@ static QuantOptions options_of(void) {
 static void expect_same(const char *a, const char *b) {
     char *command = mem_printf("cmp %s/%s/model.safetensors %s/%s/model.safetensors", tiny.folder,
                                a, tiny.folder, b);
-    assert_int_equal(system(command), 0);
+    assert_int_equal(shell_run(command), 0);
     mem_free(command);
 }
 

@@ -1,4 +1,5 @@
 /* The generated tower: its bytes and the outputs of the host network against published values. */
+#include "shell.h"
 #include "testing.h"
 
 #include "base/random.h"
@@ -176,7 +177,7 @@ static void test_forward(void **state) {
     pool_free(pool);
     diag_free(&diag);
     char *command = mem_printf("rm -rf %s", folder);
-    assert_int_equal(system(command), 0);
+    assert_int_equal(shell_run(command), 0);
     mem_free(command);
     mem_free(model);
     mem_free(config_path);

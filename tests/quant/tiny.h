@@ -1,6 +1,7 @@
 /* A folder with the generated tower, and runs of the quantizer in it. */
 #pragma once
 
+#include "shell.h"
 #include "testing.h"
 
 #include "base/random.h"
@@ -48,7 +49,7 @@ static Tiny tiny_open(void) {
 
 static void tiny_close(Tiny *tiny) {
     char *command = mem_printf("rm -rf %s", tiny->folder);
-    assert_int_equal(system(command), 0);
+    assert_int_equal(shell_run(command), 0);
     mem_free(command);
     mem_free(tiny->model);
     mem_free(tiny->calibration);
