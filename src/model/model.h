@@ -19,9 +19,10 @@ Status model_check_place(const char *place, Diag *diag);
 Status model_write(const char *place, const char *name, const Shape *shape, Precision precision,
                    const void *codes, Diag *diag);
 
-/* Codes of all parameters of a graph, in the order of its operations, of their logical shapes. Each place of `places` is a
- * SafeTensors file that is searched for every parameter, or "NAME=PLACE" for one parameter. A
- * parameter that is missing or found twice is an error (ERR_MODEL_TENSOR, ERR_MODEL_TWICE). */
+/* Codes of all parameters of a graph, in the order of its operations, of their logical shapes. Each
+ * place of `places` is a SafeTensors file that is searched for every parameter, or "NAME=PLACE" for
+ * one parameter. A parameter that is missing or found twice is an error (ERR_MODEL_TENSOR,
+ * ERR_MODEL_TWICE). */
 typedef struct ModelParameters {
     size_t count;
     struct ModelParameter {
