@@ -188,6 +188,20 @@ static void add_cast(const Assembly *all, uint32_t op) {
 
 /* ---- value by value */
 
+/* F16 values of a 64-bit word, which local copies are made of. */
+enum { VECTOR_WORD = 4 };
+
+/* Do all parts of a vector begin at whole words, so that pieces of them can be copied? */
+static bool begins_at_words(const Format *format, const Shape *shape) {
+    for (uint32_t i = 0; i < format->axis_count; i++) {
+        const AxisTiling *tiling = &format->axes[i];
+        for (uint32_t q = 0; q < tiling->partitions; q++)
+            if (axis_bounds(tiling, shape->dims[tiling->axis], q).start % VECTOR_WORD != 0)
+                return false;
+    }
+    return true;
+}
+
 /* The other operand of a sum, as `like` has it: a vector lies with every tile that needs a piece of
  * it. Its home if it has none yet, else where it moves; PLAN_NONE if no way leads there. */
 static uint32_t bring_right(const Assembly *all, uint32_t op, uint32_t value, const Format *like,
@@ -206,6 +220,9 @@ static uint32_t bring_right(const Assembly *all, uint32_t op, uint32_t value, co
                 shards = to.axes[i].partitions;
                 to.axes[kept++] = to.axes[i];
             }
+        if (kept == 0)
+            to.axes[kept++] = axis_tiling(along, 1, 1, 1);
+        to.axes[0].shard_padding = MAX_OF(to.axes[0].shard_padding, (uint32_t)VECTOR_WORD);
         to.axis_count = kept;
         to.replicas = to.tile_count / shards;
         to.order = (Order){.kind = ORDER_ROW_MAJOR};
@@ -224,6 +241,8 @@ static uint32_t bring_right(const Assembly *all, uint32_t op, uint32_t value, co
     home.memory_class = MEMORY_STANDARD;
     if (format_equal(&home, &to))
         return at;
+    if (right != POINT_PLAIN && !(begins_at_words(&home, own) && begins_at_words(&to, own)))
+        return PLAN_NONE;
     SketchPhase phase = sketch_begin_phase(all->sketch, op);
     uint32_t moved = sketch_move_value(&phase, at, &to, false);
     sketch_end_phase(&phase);

@@ -26,7 +26,8 @@ typedef struct OperandChoice {
      * is used; fewer, and the users of a copy hold it between them until it is multicast. */
     uint32_t copies;
     /* Where the graph casts the operand: on the tiles of its home, before it moves (early), or
-     * where it is used; in either place fast, with the source in interleaved memory. */
+     * where it is used, as always if the tiles of its home hold no whole panels; in either place
+     * fast, with the source in interleaved memory. */
     bool early, fast;
     bool half; /* cast to half panels: F16 producers of 16 columns need not be put together */
 } OperandChoice;

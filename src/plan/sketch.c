@@ -175,6 +175,7 @@ typedef struct Sketcher {
     const GemmChoice *choice;
     PriceTable *table;
     Sketch *sketch;
+    bool early[2];  /* logical operand i is cast on the tiles of its home */
     uint32_t at[2]; /* where logical operand i has come to */
     Format want[2]; /* what its next move leads to */
 } Sketcher;
@@ -188,8 +189,21 @@ static void add_cast(Sketcher *s, int i, uint32_t target) {
     s->at[i] = target;
 }
 
+/* As chosen, unless the operand lies where owners hold no whole panels: then it moves first. */
+static bool can_cast_early(const Sketcher *s, int i) {
+    const GemmOperand *operand = &s->gemm->operands[i];
+    if (operand->cast == GRAPH_NONE || !s->choice->operands[i].early)
+        return false;
+    if (!operand->fixed)
+        return true;
+    Format cast = gemm_cast_home_format(s->sketch->graph, s->gemm, s->choice, i);
+    const Shape *shape = &s->sketch->graph->values.items[operand->value].shape;
+    return format_check(&cast, shape, NULL) == STATUS_OK &&
+           price_cast(shape, &operand->home, &cast, s->table) > 0;
+}
+
 static bool casts_late(const Sketcher *s, int i) {
-    return s->gemm->operands[i].cast != GRAPH_NONE && !s->choice->operands[i].early;
+    return s->gemm->operands[i].cast != GRAPH_NONE && !s->early[i];
 }
 
 /* Homes, and the casts on them. */
@@ -203,11 +217,6 @@ static void start_operand(Sketcher *s, int i) {
     if (operand->cast == GRAPH_NONE || casts_late(s, i))
         return;
     Format cast = gemm_cast_home_format(s->sketch->graph, s->gemm, s->choice, i);
-    const Shape *shape = &s->sketch->graph->values.items[operand->value].shape;
-    if (operand->fixed && format_check(&cast, shape, NULL) != STATUS_OK) {
-        s->sketch->possible = false; /* owners hold no whole panels */
-        cast = operand->home;
-    }
     sketch_set_home(s->sketch, operand->value, &cast);
     add_cast(s, i, operand->value);
 }
@@ -290,6 +299,8 @@ static void add_product(Sketcher *s) {
 void sketch_add_gemm(Sketch *sketch, const PlanGemm *gemm, const GemmChoice *choice,
                      PriceTable *table) {
     Sketcher s = {.gemm = gemm, .choice = choice, .table = table, .sketch = sketch};
+    for (int i = 0; i < 2; i++)
+        s.early[i] = can_cast_early(&s, i);
     for (int i = 0; i < 2; i++)
         start_operand(&s, i);
     move_operands(&s);

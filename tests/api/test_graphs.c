@@ -98,6 +98,40 @@ static void test_small(void **state) {
     assert_int_equal(tally.exact, 8);
 }
 
+/* Products of few rows leave no whole panels along the axis along which they are cast for the next
+ * one, in several places at once. */
+static void test_narrow(void **state) {
+    (void)state;
+    static const char text[] = "input %x \"x\" : f8f143(s=-4)[8,31]\n"
+                               "parameter %w0 \"w0\" : f8f143(s=-4)[31,32]\n"
+                               "%p1 = gemm %x, %w0 : f16[8,32]\n"
+                               "%c2 = cast %p1 : f8f143(s=-4)[8,32]\n"
+                               "parameter %w3 \"w3\" : f8f143(s=-4)[31,32]\n"
+                               "%p4 = gemm %c2, %w3 {transpose_right=true} : f16[8,31]\n"
+                               "%c5 = cast %p4 : f8f143(s=-6)[8,31]\n"
+                               "parameter %w6 \"w6\" : f8f143(s=-4)[31,32]\n"
+                               "%p7 = gemm %c5, %w6 : f16[8,32]\n"
+                               "%g8 = gelu %p7 : f16[8,32]\n"
+                               "%c9 = cast %g8 : f8f143(s=-6)[8,32]\n"
+                               "parameter %w10 \"w10\" : f8f143(s=-4)[40,32]\n"
+                               "%p11 = gemm %c9, %w10 {transpose_right=true} : f16[8,40]\n"
+                               "%c12 = cast %p11 : f8f143(s=-4)[8,40]\n"
+                               "parameter %w13 \"w13\" : f8f143(s=-5)[11,40]\n"
+                               "%p14 = gemm %c12, %w13 {transpose_right=true} : f16[8,11]\n"
+                               "%c15 = cast %p14 : f8f143(s=-6)[8,11]\n"
+                               "parameter %w16 \"w16\" : f8f143(s=-6)[8,32]\n"
+                               "%p17 = gemm %c15, %w16 {transpose_left=true} : f16[11,32]\n"
+                               "output %p17 \"y\"\n";
+    Graph *graph;
+    Tally tally = {0};
+    assert_int_equal(graph_parse(text, strlen(text), "narrow", &graph, NULL), STATUS_OK);
+    TwContext *context = tw_open(2);
+    check_graph(context, graph, 36, 1, false, &tally);
+    tw_close(context);
+    graph_free(graph);
+    assert_int_equal(tally.exact, 1);
+}
+
 static void test_with_room(void **state) {
     (void)state;
     if (!getenv("TW_TEST_ALL"))
@@ -117,7 +151,7 @@ static void test_tight(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_small),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_small), cmocka_unit_test(test_narrow),
                                        cmocka_unit_test(test_with_room),
                                        cmocka_unit_test(test_tight)};
     return cmocka_run_group_tests(tests, NULL, NULL);
