@@ -60,7 +60,12 @@ typedef struct TwCompileOptions {
     FILE *plan, *lower, *place, *exchange, *explanation;
 } TwCompileOptions;
 
-enum { TW_MAX_PASSES = 8 };
+enum { TW_MAX_PASSES = 8, TW_MAX_FINALISTS = 4 };
+
+/* A plan that was placed and scheduled, with its cycles before and after that. */
+typedef struct TwFinalist {
+    uint64_t predicted_cycles, scheduled_cycles;
+} TwFinalist;
 
 typedef struct TwCompileReport {
     uint64_t predicted_cycles;
@@ -69,8 +74,10 @@ typedef struct TwCompileReport {
     double ideal_cycles; /* multiply-adds of the graph / (128 FP8, 64 F16) / tiles */
     unsigned tiles;      /* that could be used */
     unsigned tiles_used;
-    uint64_t candidates; /* plans that were priced */
-    uint64_t rejected;   /* of these, cheaper than the chosen one but without a placement */
+    uint64_t candidates;     /* plans that were priced */
+    uint64_t rejected;       /* of these, cheaper than the chosen one but without a placement */
+    unsigned finalist_count; /* cheapest first; the fastest schedule was taken */
+    TwFinalist finalists[TW_MAX_FINALISTS];
     double seconds;
     unsigned pass_count;
     const char *pass_names[TW_MAX_PASSES];

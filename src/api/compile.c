@@ -185,6 +185,12 @@ static void fill_report(TwCompileReport *report, const CompileResult *result) {
     report->tiles_used = result->tiles_used;
     report->candidates = result->candidates;
     report->rejected = result->rejected;
+    _Static_assert((int)COMPILE_FINALISTS <= (int)TW_MAX_FINALISTS, "room for all");
+    report->finalist_count = result->finalist_count;
+    for (unsigned i = 0; i < result->finalist_count; i++) {
+        report->finalists[i].predicted_cycles = result->finalists[i].predicted_cycles;
+        report->finalists[i].scheduled_cycles = result->finalists[i].scheduled_cycles;
+    }
     report->seconds = result->total_seconds;
     report->pass_count = COMPILE_PASSES;
     for (unsigned pass = 0; pass < COMPILE_PASSES; pass++) {

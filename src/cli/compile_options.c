@@ -138,6 +138,14 @@ void compile_report(Cli *cli, CompileArguments *arguments, const TwCompileReport
     cli_put_whole(cli, "tiles_used", report->tiles_used);
     cli_put_whole(cli, "candidates", report->candidates);
     cli_put_whole(cli, "rejected", report->rejected);
+    json_t *finalists = json_array();
+    for (unsigned i = 0; i < report->finalist_count; i++)
+        json_array_append_new(finalists,
+                              json_pack("{s:I, s:I}", "predicted_cycles",
+                                        (json_int_t)report->finalists[i].predicted_cycles,
+                                        "scheduled_cycles",
+                                        (json_int_t)report->finalists[i].scheduled_cycles));
+    cli_put(cli, "finalists", finalists);
     cli_put_real(cli, "compile_seconds", report->seconds);
     cli_put(cli, "compile_seconds_by_pass", passes);
 }

@@ -61,10 +61,15 @@ void rows_make_exact(Attempt *attempt);
 bool rows_fit(const Attempt *attempt);
 void phases_free(Attempt *attempt);
 
-/* First candidate, in the order of the search, that can be placed; chosen = search->count if none
- * can. nearest and its probe: the one that lacks least; undecided: some placement gave up. */
+/* First candidate, in the order of the search, that can be placed; of a graph of several products
+ * the fastest one, by its schedule, of the first few that are about as cheap. chosen =
+ * search->count if none can. nearest and its probe: the one that lacks least; undecided: some
+ * placement gave up. */
 typedef struct Selection {
     size_t chosen;
+    size_t failed; /* cheaper ones that could not be placed */
+    CompileFinalist finalists[COMPILE_FINALISTS];
+    uint32_t finalist_count;
     PlanCandidate nearest;
     Probe probe;
     bool undecided;

@@ -77,7 +77,9 @@ static Status choose(Compiler *compiler) {
     if (!status && selection.chosen == search.count) {
         status = refuse(&search, &selection, compiler->pool, &result->refusal, compiler->diag);
     } else if (!status) {
-        result->rejected = selection.chosen;
+        result->rejected = selection.failed;
+        result->finalist_count = selection.finalist_count;
+        memcpy(result->finalists, selection.finalists, sizeof result->finalists);
         compiler->explanation = explain(&search, selection.chosen);
         if (!compiler->explanation)
             status = no_memory(compiler);

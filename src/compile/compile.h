@@ -58,6 +58,13 @@ typedef struct CompilePhase {
     double seconds;
 } CompilePhase;
 
+/* A plan that was placed and scheduled, with its cycles before and after that. */
+typedef struct CompileFinalist {
+    uint64_t predicted_cycles, scheduled_cycles;
+} CompileFinalist;
+
+enum { COMPILE_FINALISTS = 3 };
+
 enum { COMPILE_MAX_PHASES = 8 };
 
 typedef struct CompileResult {
@@ -68,6 +75,9 @@ typedef struct CompileResult {
     uint64_t scheduled_cycles, scheduled_cycles_sampled;
     CompilePhase phases[COMPILE_MAX_PHASES];
     uint32_t phase_count;
+    CompileFinalist
+        finalists[COMPILE_FINALISTS]; /* in the order of the search; 0 of a given plan */
+    uint32_t finalist_count;
     uint64_t candidates; /* enumerated */
     uint64_t rejected;   /* of these, cheaper than the chosen one but without a placement */
     uint32_t tiles_used;

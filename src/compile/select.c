@@ -157,27 +157,66 @@ static void note_failure(Selection *selection, const PlanCandidate *candidate, c
     selection->probe = *probe;
 }
 
+/* Plans that cost so much more than the first one are no finalists. */
+enum { FINALIST_PER_MILLE = 10 };
+
+static Status scheduled_cycles(const Attempt *attempt, uint64_t *cycles, Diag *diag) {
+    EmitTimes times;
+    Status status = emit_times(&attempt->tiles, attempt->exchanges, false, 0, &times, diag);
+    *cycles = times.cycles;
+    emit_times_free(&times);
+    return status;
+}
+
+/* Takes `other` over if it is the first one that fits, or a faster one. */
+static Status note_finalist(const PlanSearch *search, size_t index, Selection *selection,
+                            Attempt *attempt, Attempt *other, uint64_t *best, Diag *diag) {
+    CompileFinalist *finalist = &selection->finalists[selection->finalist_count];
+    finalist->predicted_cycles = search->candidates[index].cycles;
+    Status status = scheduled_cycles(other, &finalist->scheduled_cycles, diag);
+    if (status)
+        return status;
+    if (selection->finalist_count++ == 0 || finalist->scheduled_cycles < *best) {
+        *best = finalist->scheduled_cycles;
+        selection->chosen = index;
+        attempt_free(attempt);
+        *attempt = *other;
+        *other = (Attempt){0};
+    }
+    return STATUS_OK;
+}
+
 Status select_candidate(const PlanSearch *search, Pool *pool, double seconds[COMPILE_PASSES],
                         Selection *selection, Attempt *attempt, Diag *diag) {
-    *selection = (Selection){0};
+    *selection = (Selection){.chosen = search->count};
     *attempt = (Attempt){0};
     Prober prober = {.search = search};
     Status status = STATUS_OK;
-    bool fits = false;
-    for (size_t i = 0; i < search->count && !status && !fits; i++) {
+    uint64_t best = 0;
+    uint32_t wanted = search->product_count > 0 ? COMPILE_FINALISTS : 1;
+    for (size_t i = 0; i < search->count && !status; i++) {
+        uint32_t found = selection->finalist_count;
+        uint64_t first = found ? selection->finalists[0].predicted_cycles : 0;
+        if (found == wanted ||
+            (found && search->candidates[i].cycles > first + first * FINALIST_PER_MILLE / 1000))
+            break;
         Probe probe;
-        attempt_free(attempt);
-        status = try_candidate(&prober, &search->candidates[i], pool, seconds, attempt, &probe,
+        bool fits;
+        Attempt other;
+        status = try_candidate(&prober, &search->candidates[i], pool, seconds, &other, &probe,
                                &fits, diag);
-        selection->chosen = i;
-        if (!status && !fits)
+        if (!status && fits) {
+            status = note_finalist(search, i, selection, attempt, &other, &best, diag);
+        } else if (!status && !found) {
             note_failure(selection, &search->candidates[i], &probe);
+            selection->failed++;
+        }
+        attempt_free(&other);
     }
     mem_free(prober.known);
-    if (status || fits)
+    if (status || selection->finalist_count > 0)
         return status;
     attempt_free(attempt);
-    selection->chosen = search->count;
     if (search->count == 0) { /* every grid has a part that no kernel takes */
         probe_bytes(&search->least, &selection->probe);
         selection->nearest = search->least;
