@@ -13,6 +13,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum {
     RIG_CODE = 0x4C018,
@@ -340,6 +341,23 @@ static inline KernelSpec rig_gemm(uint32_t rows, uint32_t panels, uint32_t group
                                  .packed = variant & 64 && !(f8 && variant & 8)}};
 }
 
+/* kind: whole panels, half panels, packed output. */
+enum { RIG_GEMM_KINDS = 3 };
+static inline KernelSpec rig_draw_gemm(Random *random, unsigned kind) {
+    uint32_t most = kind == 2 ? 144 : 300;
+    uint32_t rows = 1 + (uint32_t)random_below(random, random_below(random, 4) ? 60 : most);
+    uint32_t panels = 1 + (uint32_t)random_below(random, 6);
+    uint32_t groups = 1 + (uint32_t)random_below(random, 5);
+    unsigned variant = (unsigned)random_below(random, RIG_GEMM_VARIANTS);
+    switch (kind) {
+    case 0: return rig_gemm(rows, panels, groups, variant & 7);
+    case 1:
+        variant &= ~1u;
+        return rig_gemm(rows, panels, groups, variant & 24 ? variant : variant | 24);
+    default: return rig_gemm(rows, panels, groups, (variant & ~8u) | 64);
+    }
+}
+
 /* Where two operands may be the same bytes, makes them so. */
 static inline void rig_alias(const KernelSpec *spec, RigCall *call) {
     KernelInterface interface;
@@ -493,6 +511,54 @@ static inline bool rig_skips(Random *random) {
     (void)random;
     return false;
 #endif
+}
+
+/* A random kernel of one kind; what has no place on a tile does not count. */
+typedef KernelSpec RigDraw(Random *random, unsigned kind);
+typedef void RigCheck(const KernelSpec *spec, Random *random);
+
+static inline bool rig_holds(const KernelSpec *spec) {
+    enum { BYTES_MOST = 200000 }; /* of all operands: random places are found soon */
+    if (kernel_check(spec, NULL) != STATUS_OK)
+        return false;
+    KernelInterface interface;
+    kernel_interface(spec, &interface);
+    uint64_t bytes = 0;
+    for (uint32_t j = 0; j < interface.operand_count; j++)
+        bytes += interface.operands[j].bytes;
+    return bytes <= BYTES_MOST;
+}
+
+/* Checks `count` kernels of each kind. */
+static inline void rig_check_drawn(RigDraw *draw, unsigned kinds, RigCheck *check, uint64_t seed,
+                                   unsigned count) {
+    Random random = random_seed(seed);
+    for (unsigned kind = 0; kind < kinds; kind++)
+        for (unsigned counted = 0; counted < count;) {
+            KernelSpec spec = draw(&random, kind);
+            if (!rig_holds(&spec))
+                continue;
+            check(&spec, &random);
+            counted++;
+        }
+}
+
+/* 50 of each kind, others in each run. */
+static inline void rig_check_fresh(RigDraw *draw, unsigned kinds, RigCheck *check) {
+    uint64_t seed = (uint64_t)time(NULL);
+    print_message("seed %" PRIu64 "\n", seed);
+    rig_check_drawn(draw, kinds, check, seed, getenv("TW_TEST_ALL") ? 1000 : 50);
+}
+
+static inline void rig_check_some_cycles(const KernelSpec *spec, Random *random) {
+    if (!rig_skips(random))
+        rig_check_cycles(spec, random);
+}
+
+/* The cycle formula at `count` more shapes of each kind, the same ones in each run, so that with
+ * those of its other tests each kernel has 200. */
+static inline void rig_check_fixed(RigDraw *draw, unsigned kinds, unsigned count) {
+    rig_check_drawn(draw, kinds, rig_check_some_cycles, count, count);
 }
 
 /* Prints our cycles beside a published figure (0: there is none), and demands that they are not

@@ -2,8 +2,6 @@
 #include "num/f16.h"
 #include "rig.h"
 
-#include <time.h>
-
 enum { OUTPUT, LEFT, RIGHT };
 
 static KernelSpec add(KernelAddForm form, KernelAddApart apart, uint32_t rows, uint32_t columns) {
@@ -75,8 +73,8 @@ static void panels(void **state) {
             }
 }
 
-static KernelSpec random_spec(Random *random) {
-    KernelAddForm form = (KernelAddForm)random_below(random, 4);
+static KernelSpec random_spec(Random *random, unsigned kind) {
+    KernelAddForm form = (KernelAddForm)kind;
     bool panels = form == KERNEL_ADD_COLUMNS || form == KERNEL_ADD_ROWS;
     uint32_t rows = 1 + (uint32_t)random_below(random, random_below(random, 2) ? 8 : 150);
     uint32_t columns = (panels ? 16 : 4) * (1 + (uint32_t)random_below(random, panels ? 5 : 60));
@@ -86,13 +84,12 @@ static KernelSpec random_spec(Random *random) {
 
 static void random_shapes(void **state) {
     (void)state;
-    uint64_t seed = (uint64_t)time(NULL);
-    print_message("seed %" PRIu64 "\n", seed);
-    Random random = random_seed(seed);
-    for (int i = 0; i < (getenv("TW_TEST_ALL") ? 2000 : 50); i++) {
-        KernelSpec spec = random_spec(&random);
-        check(&spec, &random);
-    }
+    rig_check_fresh(random_spec, 4, check);
+}
+
+static void more_cycles(void **state) {
+    (void)state;
+    rig_check_fixed(random_spec, 4, 175);
 }
 
 static void large(void **state) {
@@ -184,9 +181,11 @@ static void published(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plain),         cmocka_unit_test(repeated),  cmocka_unit_test(panels),
-        cmocka_unit_test(random_shapes), cmocka_unit_test(large),     cmocka_unit_test(limits),
-        cmocka_unit_test(specs_compare), cmocka_unit_test(published),
+        cmocka_unit_test(plain),       cmocka_unit_test(repeated),
+        cmocka_unit_test(panels),      cmocka_unit_test(random_shapes),
+        cmocka_unit_test(more_cycles), cmocka_unit_test(large),
+        cmocka_unit_test(limits),      cmocka_unit_test(specs_compare),
+        cmocka_unit_test(published),
     };
     return cmocka_run_group_tests_name("kernel.add", tests, NULL, NULL);
 }

@@ -3,7 +3,6 @@
 #include "rig.h"
 
 #include <math.h>
-#include <time.h>
 
 enum { OUTPUT, SOURCE };
 
@@ -96,6 +95,9 @@ static void every_panel(void **state) {
         for (uint32_t count = 1; count <= 5; count++) {
             KernelSpec spec = panels(rows, count, 1 + (rows + count) % 3, (rows + count / 2) % 2);
             check(&spec, &random);
+            spec.convert.fast = !spec.convert.fast;
+            if (rows <= 7)
+                check(&spec, &random);
         }
     KernelSpec spec = panels(1100, 3, 1, true);
     check(&spec, &random);
@@ -151,17 +153,25 @@ static void rounded_once(void **state) {
     }
 }
 
-static void random_counts(void **state) {
+/* kind: the pair, or panels. */
+static KernelSpec random_spec(Random *random, unsigned kind) {
+    bool fast = random_below(random, 2);
+    if (kind < COUNT_OF(pairs))
+        return conversion(kind, 1 + (uint32_t)random_below(random, 4000), fast,
+                          (int)random_below(random, 63) - 31);
+    return panels(1 + (uint32_t)random_below(random, random_below(random, 3) ? 40 : 300),
+                  1 + (uint32_t)random_below(random, 8), 1 + (uint32_t)random_below(random, 4),
+                  fast);
+}
+
+static void random_shapes(void **state) {
     (void)state;
-    uint64_t seed = (uint64_t)time(NULL);
-    print_message("seed %" PRIu64 "\n", seed);
-    Random random = random_seed(seed);
-    for (int i = 0; i < (getenv("TW_TEST_ALL") ? 1000 : 60); i++) {
-        KernelSpec spec = conversion(random_below(&random, COUNT_OF(pairs)),
-                                     1 + (uint32_t)random_below(&random, 4000),
-                                     random_below(&random, 2), (int)random_below(&random, 63) - 31);
-        check(&spec, &random);
-    }
+    rig_check_fresh(random_spec, COUNT_OF(pairs) + 1, check);
+}
+
+static void more_cycles(void **state) {
+    (void)state;
+    rig_check_fixed(random_spec, COUNT_OF(pairs) + 1, 60);
 }
 
 static void limits(void **state) {
@@ -244,8 +254,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_body),    cmocka_unit_test(every_panel),
         cmocka_unit_test(panels_return), cmocka_unit_test(rounded_once),
-        cmocka_unit_test(random_counts), cmocka_unit_test(limits),
-        cmocka_unit_test(specs_compare), cmocka_unit_test(rates),
+        cmocka_unit_test(random_shapes), cmocka_unit_test(more_cycles),
+        cmocka_unit_test(limits),        cmocka_unit_test(specs_compare),
+        cmocka_unit_test(rates),
     };
     return cmocka_run_group_tests_name("kernel.convert", tests, NULL, NULL);
 }

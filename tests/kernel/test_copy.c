@@ -1,8 +1,6 @@
 /* Copies and fill: values, cycles, limits. */
 #include "rig.h"
 
-#include <time.h>
-
 static KernelSpec copy(uint32_t rows, uint32_t words, uint32_t source_stride,
                        uint32_t output_stride, bool paced) {
     return (KernelSpec){.family = KERNEL_COPY,
@@ -74,27 +72,24 @@ static void strided(void **state) {
     assert_int_equal(seen, 15);
 }
 
-static KernelSpec random_spec(Random *random) {
+/* kind: fill, contiguous, strided. */
+static KernelSpec random_spec(Random *random, unsigned kind) {
     uint32_t words = 1 + (uint32_t)random_below(random, random_below(random, 4) ? 30 : 1500);
-    if (random_below(random, 4) == 0)
+    if (kind == 0)
         return fill(words);
-    uint32_t rows = random_below(random, 2) ? 1 : 1 + (uint32_t)random_below(random, 40);
+    uint32_t rows = kind == 1 ? 1 : 2 + (uint32_t)random_below(random, 40);
     return copy(rows, words, 8 * (words + (uint32_t)random_below(random, 20)),
                 8 * (words + (uint32_t)random_below(random, 20)), random_below(random, 2));
 }
 
 static void random_shapes(void **state) {
     (void)state;
-    uint64_t seed = (uint64_t)time(NULL);
-    print_message("seed %" PRIu64 "\n", seed);
-    Random random = random_seed(seed);
-    for (int i = 0; i < (getenv("TW_TEST_ALL") ? 2000 : 50); i++) {
-        KernelSpec spec = random_spec(&random);
-        KernelInterface interface;
-        kernel_interface(&spec, &interface);
-        if (interface.operands[0].bytes < 150000 && interface.operands[1].bytes < 150000)
-            check(&spec, &random);
-    }
+    rig_check_fresh(random_spec, 3, check);
+}
+
+static void more_cycles(void **state) {
+    (void)state;
+    rig_check_fixed(random_spec, 3, 190);
 }
 
 /* The largest operands: counts and strides at their limits. */
@@ -173,9 +168,10 @@ static void published(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(contiguous), cmocka_unit_test(strided), cmocka_unit_test(random_shapes),
-        cmocka_unit_test(large),      cmocka_unit_test(limits),  cmocka_unit_test(specs_compare),
-        cmocka_unit_test(published),
+        cmocka_unit_test(contiguous),    cmocka_unit_test(strided),
+        cmocka_unit_test(random_shapes), cmocka_unit_test(more_cycles),
+        cmocka_unit_test(large),         cmocka_unit_test(limits),
+        cmocka_unit_test(specs_compare), cmocka_unit_test(published),
     };
     return cmocka_run_group_tests_name("kernel.copy", tests, NULL, NULL);
 }

@@ -2,8 +2,6 @@
 #include "num/f16.h"
 #include "rig.h"
 
-#include <time.h>
-
 enum { OUTPUT, SOURCE, BIAS };
 
 typedef enum Kind { F16_OUTPUT, F8_HALF, F8_FULL, KINDS } Kind;
@@ -130,11 +128,11 @@ static void all_halves(void **state) {
     }
 }
 
-static KernelSpec random_spec(Random *random) {
+static KernelSpec random_spec(Random *random, unsigned kind) {
     uint32_t rows = 1 + (uint32_t)random_below(random, random_below(random, 3) ? 30 : 200);
     uint32_t panels = 1 + (uint32_t)random_below(random, 6);
     uint64_t bits = random_next(random);
-    switch (random_below(random, 3)) {
+    switch (kind) {
     case 0: return gelu((Kind)(bits % KINDS), bits & 8, rows, panels);
     case 1:
         return turned(bits & 1 ? KERNEL_TURN_LEFT : KERNEL_TURN_RIGHT,
@@ -147,13 +145,12 @@ static KernelSpec random_spec(Random *random) {
 
 static void random_shapes(void **state) {
     (void)state;
-    uint64_t seed = (uint64_t)time(NULL);
-    print_message("seed %" PRIu64 "\n", seed);
-    Random random = random_seed(seed);
-    for (int i = 0; i < (getenv("TW_TEST_ALL") ? 2000 : 50); i++) {
-        KernelSpec spec = random_spec(&random);
-        check(&spec, &random);
-    }
+    rig_check_fresh(random_spec, 3, check);
+}
+
+static void more_cycles(void **state) {
+    (void)state;
+    rig_check_fixed(random_spec, 3, 40);
 }
 
 /* The largest counts and steps. */
@@ -281,6 +278,7 @@ int main(void) {
         cmocka_unit_test(after_sums),
         cmocka_unit_test(all_halves),
         cmocka_unit_test(random_shapes),
+        cmocka_unit_test(more_cycles),
         cmocka_unit_test(large),
         cmocka_unit_test(limits),
         cmocka_unit_test(specs_compare),
