@@ -1,6 +1,7 @@
 /* Measured workloads on generated data: compile, write and read back the package, run, check. */
 #pragma once
 
+#include "tilework/profile.h"
 #include "tilework/run.h"
 
 typedef struct TwBenchOptions {
@@ -13,6 +14,7 @@ typedef struct TwBenchOptions {
 typedef struct TwBenchReport {
     TwCompileReport compile;
     TwPackage *package; /* what was run, read back from the file; NULL if it did not come so far */
+    TwProfile *profile; /* of `run`; NULL likewise */
     uint64_t package_bytes;
     TwRunReport run, sampled;
     /* The outputs against the numeric twin (bit by bit) and the F64 reference; of several outputs

@@ -7,5 +7,6 @@
 #include "tilework/compile.h"
 #include "tilework/kernel.h"
 #include "tilework/package.h"
+#include "tilework/profile.h"
 #include "tilework/quantize.h"
 #include "tilework/run.h"

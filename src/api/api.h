@@ -7,6 +7,7 @@
 #include "graph/graph.h"
 #include "model/model.h"
 #include "pack/pack.h"
+#include "prof/prof.h"
 #include "run/run.h"
 #include "tilework/tilework.h"
 
@@ -27,6 +28,10 @@ struct TwWeights {
 
 struct TwPackage {
     Package *package;
+};
+
+struct TwProfile {
+    Profile profile;
 };
 
 struct TwDevice {

@@ -91,6 +91,7 @@ static TwStatus compile_bench(Bench *bench) {
 static TwStatus run_bench(Bench *bench) {
     TwBenchReport *report = bench->report;
     const Graph *graph = bench->graph->graph;
+    Diag *diag = &bench->context->diag;
     TwStatus status = tw_device_open(bench->context, report->package, &bench->device);
     for (uint32_t op = 0; op < graph->ops.count && status == 0; op++)
         if (graph->ops.items[op].kind == GRAPH_INPUT)
@@ -98,8 +99,16 @@ static TwStatus run_bench(Bench *bench) {
                                         bench->options->seed, INPUT_SIGMA);
     if (status == 0)
         status = tw_device_run(bench->device, true, &report->sampled);
+    if (status == 0 && !(report->profile = mem_alloc(1, sizeof *report->profile)))
+        status = api_no_memory(bench->context);
+    if (status == 0)
+        status = (TwStatus)prof_begin(report->package->package, graph, bench->device->device,
+                                      report->sampled.cycles, &report->profile->profile, diag);
     if (status == 0)
         status = tw_device_run(bench->device, false, &report->run);
+    if (status == 0)
+        status = (TwStatus)prof_end(bench->device->device, report->run.cycles,
+                                    &report->profile->profile, diag);
     return status;
 }
 
@@ -240,5 +249,7 @@ TwStatus tw_bench(TwContext *context, const TwGraph *graph, const TwBenchOptions
 
 void tw_bench_free(TwBenchReport *report) {
     tw_package_free(report->package);
+    tw_profile_free(report->profile);
     report->package = NULL;
+    report->profile = NULL;
 }

@@ -1,5 +1,5 @@
 #include "base/progress.h"
-#include "cli/cli.h"
+#include "cli/profile.h"
 
 #include <string.h>
 
@@ -20,6 +20,7 @@ enum {
     SEED,
     SIGMA,
     PACKAGE,
+    PROFILE,
     OWN_OPTIONS
 };
 
@@ -29,7 +30,7 @@ typedef struct Arguments {
     bool bias, residual, f16;
     int64_t scale, seed;
     double weight_sigma;
-    const char *package;
+    const char *package, *profile;
 } Arguments;
 
 /* A workload, with the three extents that it needs and the range of its other options. */
@@ -86,6 +87,7 @@ static void put_result(Cli *cli, const TwBenchReport *report) {
     report_bindings(cli, report->package);
     cli_put_whole(cli, "cycles", report->run.cycles);
     cli_put_whole(cli, "cycles_sampled", report->sampled.cycles);
+    profile_put_causes(cli, report->profile);
     cli_put_real(cli, "max_abs_error", report->max_abs_error);
     cli_put_real(cli, "rel_rms_error", report->rel_rms_error);
     cli_put(cli, "bit_exact", json_boolean(report->bit_exact));
@@ -174,6 +176,11 @@ static TwStatus bench(Cli *cli, Arguments *arguments, const Workload *workload, 
         put_result(cli, &report);
         if (!cli->report)
             print_result(arguments, workload, &report);
+        if (arguments->profile) {
+            if (!cli->report)
+                profile_print_causes(report.profile);
+            status = tw_profile_write(cli->context, report.profile, arguments->profile);
+        }
         *failed = !report.pass;
     }
     tw_bench_free(&report);
@@ -274,6 +281,11 @@ static void own_options(Arguments *arguments, Option options[OWN_OPTIONS]) {
                                 .value = "FILE",
                                 .help = "keep the package",
                                 .target = &arguments->package};
+    options[PROFILE] = (Option){.name = "profile",
+                                .kind = OPTION_TEXT,
+                                .value = "FILE",
+                                .help = "keep the profile, for tilework profile",
+                                .target = &arguments->profile};
 }
 
 static int run_bench(Cli *cli, int argc, char **argv) {
@@ -311,7 +323,7 @@ const Verb verb_bench = {
              "every\nvalue of the output is compared with a bit-exact twin and with an F64 "
              "reference. Exit\ncode 1 if they differ.\n",
     .examples = "  tilework bench gemm --rows 128 --inner 128 --columns 64 --fp8-scale -4 "
-                "--package gemm.twpkg\n"
+                "--package gemm.twpkg \\\n    --profile gemm.twprof\n"
                 "  tilework bench gemm --rows 128 --inner 128 --columns 64 --f16 --tiles 64 "
                 "--json\n",
     .run = run_bench,

@@ -10,7 +10,7 @@
 #include <string.h>
 
 static const Verb *const verbs[] = {
-    &verb_bench,    &verb_compile, &verb_run,     &verb_inspect, &verb_verify, &verb_diff,
+    &verb_bench,    &verb_compile, &verb_run,     &verb_inspect, &verb_verify, &verb_diff, &verb_profile,
     &verb_quantize, &verb_merge,   &verb_encode,  &verb_asm,     &verb_disasm, &verb_kernel,
     &verb_isa,      &verb_explain, &verb_version, &verb_help,
 };

@@ -103,6 +103,8 @@ Status emit_times(const TileGraph *graph, const EmitExchange *exchanges, bool sa
 void emit_times_free(EmitTimes *times);
 /* Cycles of one sample in the program, from its first word to what follows. */
 uint64_t emit_sample_cycles(unsigned start);
+/* Cycles from the first word of the launch sequence of a row to its sync. */
+uint64_t emit_launch_cycles(void);
 
 /* A step of a program, between two samples. */
 typedef struct EmitStep {
