@@ -29,8 +29,7 @@ tw_module(pack tw_emit tw_xchg tw_lower tw_tensor tw_isa tw_chip tw_base PkgConf
           PkgConfig::XXHASH)
 tw_module(compile tw_pack tw_place tw_emit)
 tw_module(run tw_pack tw_tensor tw_sim tw_num tw_chip tw_base)
-tw_module(prof tw_run tw_pack tw_emit tw_lower tw_plan tw_graph tw_kernel tw_chip tw_base
-          PkgConfig::SQLITE PkgConfig::ZSTD)
+tw_module(prof tw_run tw_pack tw_chip tw_base PkgConfig::SQLITE PkgConfig::ZSTD)
 tw_embed(tw_prof tw_prof_pages ${CMAKE_SOURCE_DIR}/src/prof/report.html)
 tw_module(image tw_base PkgConfig::PNG PkgConfig::JPEG PkgConfig::ZLIB)
 tw_module(quant tw_image tw_model tw_num PkgConfig::JANSSON PkgConfig::XXHASH m)

@@ -51,6 +51,10 @@ TwStatus api_generate_weights(TwContext *context, const TwGraph *graph, uint64_t
 /* Takes over the package, also when there is no memory for the handle. */
 TwStatus api_wrap_package(TwContext *context, Package *package, TwPackage **handle);
 
+/* The first step of a profile, after an invocation of "run_sampled" that took cycles_sampled; graph
+ * is that of the package. prof_end follows after one of "run"; prof_free in any case. */
+Status api_profile_begin(const Package *package, const Graph *graph, Device *device,
+                         uint64_t cycles_sampled, Profile *profile, Diag *diag);
 /* Runs `command` (found through PATH, no shell) on a file as the C preprocessor and reads what it
  * writes; mem_free. Errors: ERR_CPP_START, ERR_CPP_FAILED. */
 Status api_preprocess(const char *source, const TwAssembleOptions *options, char **text,

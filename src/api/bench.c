@@ -102,8 +102,9 @@ static TwStatus run_bench(Bench *bench) {
     if (status == 0 && !(report->profile = mem_alloc(1, sizeof *report->profile)))
         status = api_no_memory(bench->context);
     if (status == 0)
-        status = (TwStatus)prof_begin(report->package->package, graph, bench->device->device,
-                                      report->sampled.cycles, &report->profile->profile, diag);
+        status =
+            (TwStatus)api_profile_begin(report->package->package, graph, bench->device->device,
+                                        report->sampled.cycles, &report->profile->profile, diag);
     if (status == 0)
         status = tw_device_run(bench->device, false, &report->run);
     if (status == 0)

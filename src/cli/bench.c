@@ -323,7 +323,7 @@ const Verb verb_bench = {
              "every\nvalue of the output is compared with a bit-exact twin and with an F64 "
              "reference. Exit\ncode 1 if they differ.\n",
     .examples = "  tilework bench gemm --rows 128 --inner 128 --columns 64 --fp8-scale -4 "
-                "--package gemm.twpkg \\\n    --profile gemm.twprof\n"
+                "--package gemm.twpkg --profile gemm.twprof\n"
                 "  tilework bench gemm --rows 128 --inner 128 --columns 64 --f16 --tiles 64 "
                 "--json\n",
     .run = run_bench,

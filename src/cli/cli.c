@@ -10,9 +10,9 @@
 #include <string.h>
 
 static const Verb *const verbs[] = {
-    &verb_bench,    &verb_compile, &verb_run,     &verb_inspect, &verb_verify, &verb_diff, &verb_profile,
-    &verb_quantize, &verb_merge,   &verb_encode,  &verb_asm,     &verb_disasm, &verb_kernel,
-    &verb_isa,      &verb_explain, &verb_version, &verb_help,
+    &verb_bench,   &verb_compile,  &verb_run,     &verb_inspect, &verb_verify, &verb_diff,
+    &verb_profile, &verb_quantize, &verb_merge,   &verb_encode,  &verb_asm,    &verb_disasm,
+    &verb_kernel,  &verb_isa,      &verb_explain, &verb_version, &verb_help,
 };
 
 static const Verb *find_verb(const char *name) {

@@ -19,9 +19,9 @@ typedef struct Verb {
     int (*run)(Cli *cli, int argc, char **argv);
 } Verb;
 
-extern const Verb verb_bench, verb_compile, verb_run, verb_inspect, verb_verify, verb_diff, verb_profile,
-    verb_quantize, verb_merge, verb_encode, verb_asm, verb_disasm, verb_kernel, verb_isa,
-    verb_explain, verb_version, verb_help;
+extern const Verb verb_bench, verb_compile, verb_run, verb_inspect, verb_verify, verb_diff,
+    verb_profile, verb_quantize, verb_merge, verb_encode, verb_asm, verb_disasm, verb_kernel,
+    verb_isa, verb_explain, verb_version, verb_help;
 
 struct Cli {
     const Verb *verb;

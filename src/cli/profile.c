@@ -64,7 +64,8 @@ static void print_causes(const TwProfileRow *row) {
 
 static void print_rows(const TwProfileRow *rows, size_t count, bool steps) {
     if (steps)
-        puts("     step                              predicted  scheduled  with samples  simulated");
+        puts(
+            "     step                              predicted  scheduled  with samples  simulated");
     for (size_t i = 0; i < count; i++) {
         const TwProfileRow *row = &rows[i];
         if (steps)

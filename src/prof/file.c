@@ -178,8 +178,8 @@ Status prof_write(const Profile *profile, const char *path, Diag *diag) {
     char *temporary = NULL;
     Status status = file_replace_begin(path, &temporary, diag);
     if (status == STATUS_OK) {
-        bool open = sqlite3_open_v2(temporary, &file.database, SQLITE_OPEN_READWRITE, NULL) ==
-                    SQLITE_OK;
+        bool open =
+            sqlite3_open_v2(temporary, &file.database, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK;
         if (!open || !write_all(&file, profile))
             status = write_fail(&file);
         status = close_file(&file, status);
@@ -247,8 +247,8 @@ static Status read_cells(const File *file, Profile *profile) {
     profile->cells = grown;
     const void *packed = sqlite3_column_blob(file->statement, 6);
     size_t bytes = (size_t)sqlite3_column_bytes(file->statement, 6);
-    if (!packed || ZSTD_decompress(grown + (profile->steps.count - 1) * count, size, packed,
-                                   bytes) != size)
+    if (!packed ||
+        ZSTD_decompress(grown + (profile->steps.count - 1) * count, size, packed, bytes) != size)
         return damaged(file, "the cells of a step cannot be decompressed");
     return STATUS_OK;
 }
@@ -293,12 +293,9 @@ static Status read_memory(File *file, Profile *profile) {
         return sqlite_damaged(file);
     int code;
     while ((code = sqlite3_step(file->statement)) == SQLITE_ROW) {
-        ProfBuffer buffer = {(uint32_t)column_whole(file, 0),
-                             column_text(file, 1, &profile->arena),
-                             (uint32_t)column_whole(file, 2),
-                             (uint32_t)column_whole(file, 3),
-                             (uint32_t)column_whole(file, 4),
-                             (uint32_t)column_whole(file, 5)};
+        ProfBuffer buffer = {(uint32_t)column_whole(file, 0), column_text(file, 1, &profile->arena),
+                             (uint32_t)column_whole(file, 2), (uint32_t)column_whole(file, 3),
+                             (uint32_t)column_whole(file, 4), (uint32_t)column_whole(file, 5)};
         if (!buffer.name || !vec_push(&profile->buffers, buffer))
             return no_memory(file);
     }

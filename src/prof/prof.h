@@ -1,17 +1,16 @@
 /* The profile of a run: where every cycle of every tile went.
  *
- * A profile is made from a package and a device that has run it. Each tile's time, from the release
- * of the opening host barrier to the last arrival at the closing one, is cut into steps and each
- * step into causes, without a rest: the cells of a tile add up to `cycles`. The cuts come from what
- * the package holds (its plan, lowered once more; the horizons of its rows) by the formulas that
- * the simulator is held to; where a tile ends at another cycle than these say, the difference is a
- * cause of its own.
+ * A profile is made from a package and a device that has run it (api/attribute.c). Each tile's
+ * time, from the release of the opening host barrier to the last arrival at the closing one, is cut
+ * into steps and each step into causes, without a rest: the cells of a tile add up to `cycles`. The
+ * cuts come from what the package holds (its plan, lowered once more; the horizons of its rows) by
+ * the formulas that the simulator is held to; where a tile ends at another cycle than these say,
+ * the difference is a cause of its own.
  */
 #pragma once
 
 #include "base/diag.h"
 #include "base/mem.h"
-#include "graph/graph.h"
 #include "run/run.h"
 
 #include <stdio.h>
@@ -67,10 +66,10 @@ typedef struct Profile {
     Arena arena;
 } Profile;
 
-/* Step 1: after an invocation of "run_sampled". graph: that of the package. Step 2: after one of
- * "run" that followed it, with its cycles. prof_free in any case. */
-Status prof_begin(const Package *package, const Graph *graph, const Device *device,
-                  uint64_t cycles_sampled, Profile *profile, Diag *diag);
+/* The second step of making a profile. The first one has filled in all but `cycles` and the last
+ * step, whose cells hold, as PROF_UNSCHEDULED, when the tile ends by the schedule, and 1 as
+ * PROF_IDLE if it had nothing to do since the last barrier. This one turns them into what they mean
+ * for an invocation of "run" that took `cycles`. ERR_PROF_LONG. */
 Status prof_end(const Device *device, uint64_t cycles, Profile *profile, Diag *diag);
 void prof_free(Profile *profile);
 

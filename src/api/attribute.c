@@ -1,5 +1,6 @@
-/* Cutting the time line of every tile into causes. */
-#include "prof/prof.h"
+/* Cutting the time line of every tile into causes, from what the package holds. Here and not in
+ * prof, which knows nothing of plans. */
+#include "api/api.h"
 
 #include "chip/chip.h"
 #include "emit/emit.h"
@@ -8,42 +9,6 @@
 #include "plan/plan.h"
 
 #include <string.h>
-
-const char *prof_cause_name(ProfCause cause) {
-    static const char *const names[] = {
-        [PROF_MULTIPLY_ADDS] = "multiply_adds",
-        [PROF_PADDING] = "padding",
-        [PROF_IMBALANCE] = "imbalance",
-        [PROF_COEFFICIENT_LOADS] = "coefficient_loads",
-        [PROF_LAUNCH_JOIN] = "launch_join",
-        [PROF_EXCHANGE_PAYLOAD] = "exchange_payload",
-        [PROF_EXCHANGE_CONTROL] = "exchange_control",
-        [PROF_EXCHANGE_SYNC] = "exchange_sync",
-        [PROF_CAST] = "cast",
-        [PROF_COPY] = "copy",
-        [PROF_ACTIVATION] = "activation",
-        [PROF_REDUCTION] = "reduction",
-        [PROF_IDLE] = "idle",
-        [PROF_UNSCHEDULED] = "unscheduled",
-    };
-    return names[cause];
-}
-
-int64_t prof_sum(const Profile *profile, size_t step, ProfCause cause) {
-    int64_t sum = 0;
-    for (uint32_t tile = 0; tile < profile->tiles; tile++)
-        sum += profile->cells[(step * profile->tiles + tile) * PROF_CAUSES + cause];
-    return sum;
-}
-
-void prof_free(Profile *profile) {
-    mem_free(profile->cells);
-    mem_free(profile->program);
-    vec_free(&profile->steps);
-    vec_free(&profile->buffers);
-    arena_free(&profile->arena);
-    *profile = (Profile){0};
-}
 
 static Status no_memory(Diag *diag) {
     return diag_error(diag, ERR_NO_MEMORY, DIAG_NOWHERE, "no memory left for the profile");
@@ -55,6 +20,7 @@ typedef struct Cutter {
     const Graph *graph;
     Profile *profile;
     Diag *diag;
+    unsigned start; /* release of the sampled run, modulo 6 */
     Plan plan;
     TileGraph tiles;
     EmitExchange *exchanges;
@@ -95,7 +61,7 @@ static double logical_cycles(const Graph *graph, uint32_t op, const KernelGemm *
     uint64_t count;
     shape_count(&graph->values.items[product->result].shape, &count);
     uint32_t inner = left->dims[left->rank - (product->transpose_left ? 2 : 1)];
-    double rate = gemm->precision == PRECISION_F32        ? 16
+    double rate = gemm->precision == PRECISION_F32      ? 16
                   : gemm->precision == PRECISION_F8F143 ? 128
                                                         : 64;
     return (double)count * inner / rate;
@@ -130,7 +96,7 @@ static int32_t take(uint64_t *rest, uint64_t wanted) {
 static void cut_gemm(const KernelGemm *gemm, uint64_t cycles, double share, int32_t *cells) {
     uint64_t launches = (uint64_t)gemm->panels * gemm->groups;
     uint64_t unit = unit_cycles(gemm);
-    uint64_t useful = (uint64_t)((double)unit * share);
+    uint64_t useful = (uint64_t)((double)unit * share + 0.5);
     uint64_t uneven = (CHIP_WORKERS - gemm->rows % CHIP_WORKERS) % CHIP_WORKERS;
     cells[PROF_MULTIPLY_ADDS] += take(&cycles, useful);
     cells[PROF_PADDING] += take(&cycles, unit - useful);
@@ -278,7 +244,7 @@ static Status open_cutter(Cutter *c) {
     if (status == STATUS_OK)
         status = emit_times(&c->tiles, c->exchanges, false, 0, &c->times, c->diag);
     if (status == STATUS_OK)
-        status = emit_times(&c->tiles, c->exchanges, true, 0, &c->sampled, c->diag);
+        status = emit_times(&c->tiles, c->exchanges, true, c->start, &c->sampled, c->diag);
     c->worked = mem_alloc(count, sizeof *c->worked);
     c->sent = mem_alloc(count, sizeof *c->sent);
     c->received = mem_alloc(count, sizeof *c->received);
@@ -323,8 +289,8 @@ static bool add_steps(const Cutter *c) {
         const LowerStep *step = &c->tiles.steps.items[s];
         uint32_t result = c->graph->ops.items[step->operation].result;
         ProfStep row = {.name = arena_strdup(&profile->arena, step_name(&c->tiles, step)),
-                        .operation = arena_strdup(&profile->arena,
-                                                  c->graph->values.items[result].name),
+                        .operation =
+                            arena_strdup(&profile->arena, c->graph->values.items[result].name),
                         .predicted = step->predicted_cycles};
         uint64_t now = latest_end(&c->times, profile->tiles, s);
         row.scheduled = now - plain;
@@ -350,7 +316,8 @@ static bool add_memory(const Cutter *c) {
     for (size_t i = 0; i < c->package->buffers.count; i++) {
         const PackageBuffer *from = &c->package->buffers.items[i];
         ProfBuffer buffer = {from->program, arena_strdup(&profile->arena, from->name),
-                             from->address, from->size, from->first, from->last};
+                             from->address, from->size,
+                             from->first,   from->last};
         if (!buffer.name || !vec_push(&profile->buffers, buffer))
             return false;
     }
@@ -410,9 +377,14 @@ static Status cut_steps(Cutter *c) {
     return status;
 }
 
-Status prof_begin(const Package *package, const Graph *graph, const Device *device,
-                  uint64_t cycles_sampled, Profile *profile, Diag *diag) {
-    Cutter cutter = {.package = package, .graph = graph, .profile = profile, .diag = diag};
+Status api_profile_begin(const Package *package, const Graph *graph, Device *device,
+                         uint64_t cycles_sampled, Profile *profile, Diag *diag) {
+    uint64_t released = machine_tile_counters(run_machine(device), 0).released;
+    Cutter cutter = {.package = package,
+                     .graph = graph,
+                     .profile = profile,
+                     .diag = diag,
+                     .start = (unsigned)(released % CHIP_WORKER_SLOTS)};
     *profile = (Profile){.tiles = package->tile_count, .cycles_sampled = cycles_sampled};
     package_digest_print(package_digest(package), profile->digest);
     Status status = open_cutter(&cutter);
@@ -429,21 +401,4 @@ Status prof_begin(const Package *package, const Graph *graph, const Device *devi
         status = add_samples(&cutter, device);
     close_cutter(&cutter);
     return status;
-}
-
-Status prof_end(const Device *device, uint64_t cycles, Profile *profile, Diag *diag) {
-    if (cycles > INT32_MAX)
-        return diag_error(diag, ERR_PROF_LONG, DIAG_NOWHERE,
-                          "%llu cycles are more than a profile holds", (unsigned long long)cycles);
-    profile->cycles = cycles;
-    for (uint32_t tile = 0; tile < profile->tiles; tile++) {
-        int32_t *cells = cell(profile, profile->steps.count - 1, tile);
-        int32_t scheduled = cells[PROF_UNSCHEDULED];
-        bool idle = cells[PROF_IDLE];
-        uint64_t end = run_tile_cycles(device, tile);
-        cells[PROF_IDLE] = 0;
-        cells[PROF_UNSCHEDULED] = (int32_t)end - scheduled;
-        cells[idle ? PROF_IDLE : PROF_IMBALANCE] = (int32_t)(cycles - end);
-    }
-    return STATUS_OK;
 }
