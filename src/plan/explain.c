@@ -151,7 +151,7 @@ static void explain_product(const PlanSearch *search, const PlanProduct *product
             product->search.grids);
     size_t at = 0;
     while (at < product->search.count &&
-           memcmp(&product->search.candidates[at].gemm, choice, sizeof *choice) != 0)
+           !plan_choice_equal(&product->search.candidates[at].gemm, choice))
         at++;
     if (at == product->search.count)
         return;

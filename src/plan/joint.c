@@ -126,6 +126,11 @@ static bool force_names(const Joint *joint, const PlanForce *force, uint32_t op)
     return only || is_named(value, force->operation);
 }
 
+static bool is_same_grid(const PlanForce *a, const PlanForce *b) {
+    return a->rows == b->rows && a->columns == b->columns && a->inner == b->inner &&
+           a->swapped == b->swapped;
+}
+
 static Status find_forces(const Joint *joint) {
     const PlanOptions *options = &joint->search->options;
     for (size_t f = 0; f < options->force_count; f++) {
@@ -135,7 +140,7 @@ static Status find_forces(const Joint *joint) {
             PlanProduct *product = &joint->search->products[joint->product[i]];
             if (!force_names(joint, force, joint->task->choosing.items[i]))
                 continue;
-            if (product->force.operation && product->force.rows != force->rows)
+            if (product->force.operation && !is_same_grid(&product->force, force))
                 return diag_error(joint->diag, ERR_PLAN_GRID, DIAG_NOWHERE, "two grids for \"%s\"",
                                   force->operation);
             product->force = *force;
@@ -244,6 +249,11 @@ static Status search_product(const Joint *joint, PlanProduct *product) {
     options.force_count = product->force.operation != NULL;
     options.format_count = 0;
     status = plan_search(product->graph, &options, &product->search, joint->diag);
+    if (status == ERR_PLAN_GRID) {
+        uint32_t result = joint->graph->ops.items[product->op].result;
+        diag_note(joint->diag, "\"gemm\" is here the product %%%s",
+                  joint->graph->values.items[result].name);
+    }
     joint->search->grids += product->search.grids;
     joint->search->left_out |= product->search.left_out;
     return status ? status : keep_choices(product, joint->diag);

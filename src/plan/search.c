@@ -38,6 +38,11 @@ static int compare_choices(const GemmChoice *a, const GemmChoice *b) {
     return order;
 }
 
+bool plan_choice_equal(const GemmChoice *a, const GemmChoice *b) {
+    return a->columns == b->columns && a->owner_columns == b->owner_columns &&
+           compare_choices(a, b) == 0;
+}
+
 static int compare_candidates(const void *first, const void *second) {
     const PlanCandidate *a = first, *b = second;
     int order = compare(a->cycles, b->cycles);

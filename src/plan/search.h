@@ -60,6 +60,8 @@ typedef struct PlanSearch {
 Status plan_search(const Graph *graph, const PlanOptions *options, PlanSearch *search, Diag *diag);
 void plan_search_free(PlanSearch *search);
 
+bool plan_choice_equal(const GemmChoice *a, const GemmChoice *b);
+
 /* The candidate as a whole plan; plan_free. */
 Status plan_build(const PlanSearch *search, const PlanCandidate *candidate, Plan *plan, Diag *diag);
 

@@ -247,6 +247,36 @@ static void test_forced(void **state) {
     graph_free(graph);
 }
 
+/* Products that are alike take one choice, so their grids may not differ in any part. */
+static void test_forced_products(void **state) {
+    (void)state;
+    GraphMlp mlp = {.tokens = 20,
+                    .width = 64,
+                    .hidden = 64,
+                    .blocks = 3,
+                    .batch = 1,
+                    .device_input = true,
+                    .operand = f16};
+    Graph *repeated, *graph;
+    assert_int_equal(graph_build_mlp(&repeated, &mlp, NULL), STATUS_OK);
+    assert_int_equal(graph_expand(repeated, &graph, NULL), STATUS_OK);
+    PlanForce forces[] = {{(char[]){"up.0"}, 2, 2, 1, false}, {(char[]){"up.1"}, 2, 2, 1, false}};
+    PlanOptions options = {.tiles = 8, .device_input = true, .forces = forces, .force_count = 2};
+    PlanSearch search;
+    assert_int_equal(search_with(graph, &options, &search), STATUS_OK);
+    plan_search_free(&search);
+    forces[1].inner = 2;
+    assert_int_equal(search_with(graph, &options, &search), ERR_PLAN_GRID);
+    forces[1] = (PlanForce){(char[]){"up.1"}, 2, 2, 1, true};
+    assert_int_equal(search_with(graph, &options, &search), ERR_PLAN_GRID);
+    forces[1] = (PlanForce){(char[]){"up"}, 2, 50, 1, false};
+    options.forces = &forces[1];
+    options.force_count = 1;
+    assert_int_equal(search_with(graph, &options, &search), ERR_PLAN_GRID);
+    graph_free(graph);
+    graph_free(repeated);
+}
+
 /* Copies of a parameter are limited, those of an input are not; what is missing is multicast. */
 static void test_copies(void **state) {
     (void)state;
@@ -403,15 +433,11 @@ static void test_graphs_not_covered(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_grid),
-        cmocka_unit_test(test_whole_chip),
-        cmocka_unit_test(test_hopeless),
-        cmocka_unit_test(test_forced),
-        cmocka_unit_test(test_copies),
-        cmocka_unit_test(test_complete),
-        cmocka_unit_test(test_published),
-        cmocka_unit_test(test_device_format),
-        cmocka_unit_test(test_graphs_not_covered),
+        cmocka_unit_test(test_every_grid),      cmocka_unit_test(test_whole_chip),
+        cmocka_unit_test(test_hopeless),        cmocka_unit_test(test_forced),
+        cmocka_unit_test(test_forced_products), cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_complete),        cmocka_unit_test(test_published),
+        cmocka_unit_test(test_device_format),   cmocka_unit_test(test_graphs_not_covered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -472,7 +472,7 @@ static Machine *start(Program *p, bool plain, uint64_t budget, const uint16_t *d
 }
 
 #define EQUAL(field)                                                                               \
-    if (memcmp(&one->field, &other->field, sizeof one->field) != 0)                                \
+    if (memcmp((const void *)&one->field, (const void *)&other->field, sizeof one->field) != 0)    \
     fail_msg("seed %llu: %s differs, worker %u", (unsigned long long)seed, #field, worker)
 
 static void compare_contexts(Context *one, Context *other, uint64_t seed, unsigned worker) {
