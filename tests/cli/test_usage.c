@@ -99,7 +99,10 @@ static void test_help(void **state) {
 static void test_manuals(void **state) {
     (void)state;
     expect("isa", 0, "f8v8hihov4amp", NULL);
-    expect("isa add", 0, "add =d:m s:m i:i16\n  effect    d = s + sx(i) (documented)\n", NULL);
+    expect("isa add", 0,
+           "add =d:m s:m i:i16\n  example   add $m0, $m1, 1\n"
+           "  effect    d = s + sx(i) (documented)\n",
+           NULL);
     expect("isa --markdown", 0, "| `f8v8hihov4amp` |", NULL);
     expect("isa --evidence", 0, "TILES ", NULL);
     expect("isa --coverage", 0,
