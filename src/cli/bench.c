@@ -322,9 +322,11 @@ const Verb verb_bench = {
              "The package goes through a file; what is read back runs on the simulated chip, and "
              "every\nvalue of the output is compared with a bit-exact twin and with an F64 "
              "reference. Exit\ncode 1 if they differ.\n",
-    .examples = "  tilework bench gemm --rows 128 --inner 128 --columns 64 --fp8-scale -4 "
-                "--package gemm.twpkg --profile gemm.twprof\n"
-                "  tilework bench gemm --rows 128 --inner 128 --columns 64 --f16 --tiles 64 "
-                "--json\n",
+    .examples =
+        "  tilework bench gemm --rows 128 --inner 128 --columns 64 --fp8-scale -4 "
+        "--package gemm.twpkg --profile gemm.twprof\n"
+        "  tilework bench gemm --rows 128 --inner 128 --columns 64 --f16 --tiles 64 "
+        "--json\n"
+        "  tilework bench mlp --tokens 48 --width 64 --hidden 192 --tiles 16 --fp8-scale -4\n",
     .run = run_bench,
 };

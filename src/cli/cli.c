@@ -45,7 +45,8 @@ static void print_verb_help(const Verb *verb, const Option *options, size_t coun
 
 static void print_help(void) {
     fputs("usage: tilework VERB [ARGUMENTS] [OPTIONS]\n\n"
-          "Compiles matrix products for the Graphcore IPU21, runs them on a simulated chip, and\n"
+          "Compiles graphs of matrix products for the Graphcore IPU21, runs them on a simulated "
+          "chip, and\n"
           "quantizes models for it.\n\n",
           stdout);
     for (size_t i = 0; i < COUNT_OF(verbs); i++)

@@ -34,6 +34,8 @@ static void explain_part(const PlanGemm *gemm, const PlanCandidate *chosen, uint
 static void explain_values(const Graph *graph, const Plan *plan, FILE *out) {
     for (uint32_t i = 0; i < plan->value_count; i++) {
         const PlanValue *value = &plan->values[i];
+        if (value->format.tile_count == 0)
+            continue; /* part of what uses it */
         char *name = plan_value_name(graph, plan, i), *format = format_print(&value->format);
         fprintf(out,
                 "  %%%s: %u %s, %" PRIu64 " bytes in all, %" PRIu64

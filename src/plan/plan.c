@@ -152,7 +152,8 @@ char *plan_print(const Graph *graph, const Plan *plan) {
         print_choice(&printer, &plan->choices[i]);
     fprintf(out, "cycles %" PRIu64 "\n", plan->predicted_cycles);
     for (uint32_t i = 0; i < plan->value_count; i++)
-        print_value(&printer, i);
+        if (plan->values[i].format.tile_count > 0) /* else part of what uses it */
+            print_value(&printer, i);
     for (uint32_t i = 0; i < plan->step_count; i++)
         print_step(&printer, &plan->steps[i]);
     bool good = fclose(out) == 0 && printer.good;
