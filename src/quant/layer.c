@@ -153,7 +153,7 @@ static json_t *fractions(const Stats *stats, uint64_t (*count)(const Stats *, in
     json_t *object = json_object();
     double all = (double)stats->total.rows * stats->inputs;
     for (int s = MAX_OF(scale - 8, F8_SCALE_MIN); s <= MIN_OF(scale + 8, F8_SCALE_MAX); s++) {
-        char key[8];
+        char key[16];
         snprintf(key, sizeof key, "%d", s);
         json_object_set_new(object, key, json_real((double)count(stats, s) / all));
     }
