@@ -128,7 +128,7 @@ static bool begin(Context *c, unsigned phase, bool f8) {
     }
     f16_narrow_all(rows->next, shift, AMP_CHANNELS, F16_OVERFLOW_INFINITE);
     f16_widen_all(widened, rows->next, AMP_CHANNELS);
-    if (memcmp(widened, shift, sizeof shift) != 0)
+    if (memcmp((const void *)widened, (const void *)shift, sizeof shift) != 0)
         return false;
     f16_narrow_all(rows->rounded, rows->sums, AMP_CHANNELS, F16_OVERFLOW_SATURATE);
     rows->computed = true;
