@@ -7,12 +7,15 @@ _Static_assert((int)TW_TILES == (int)CHIP_TILES, "the public headers know the ch
 
 /* Expands a graph, which it takes over, for everything that follows. */
 static TwStatus wrap_graph(TwContext *context, Status status, Graph *graph, TwGraph **handle) {
-    Graph *expanded = NULL;
+    Graph *unrolled = NULL, *expanded = NULL;
     TwGraph *wrapped = NULL;
     if (status != STATUS_OK)
         return (TwStatus)status;
-    status = graph_expand(graph, &expanded, &context->diag);
+    status = graph_expand(graph, &unrolled, &context->diag);
     graph_free(graph);
+    if (status == STATUS_OK)
+        status = graph_split(unrolled, &expanded, &context->diag);
+    graph_free(unrolled);
     if (status != STATUS_OK)
         return (TwStatus)status;
     wrapped = mem_alloc(1, sizeof *wrapped);

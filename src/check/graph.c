@@ -223,6 +223,24 @@ static Status evaluate_pointwise(const Evaluation *evaluation, uint32_t index, u
     return status;
 }
 
+/* Rows of one value, or those of several values one after the other. */
+static Status evaluate_rows(const Evaluation *evaluation, const GraphOp *op, uint8_t *out) {
+    const GraphValue *values = evaluation->graph->values.items, *result = &values[op->result];
+    size_t row_bytes = (size_t)result->shape.dims[1] * number_bytes(evaluation, result);
+    Status status = STATUS_OK;
+    for (uint32_t i = 0; i < op->operand_count && status == STATUS_OK; i++) {
+        const void *numbers;
+        void *owned = NULL;
+        status = numbers_of(evaluation, op->operands[i], &numbers, &owned);
+        uint32_t rows = MIN_OF(result->shape.dims[0], values[op->operands[i]].shape.dims[0]);
+        if (status == STATUS_OK)
+            memcpy(out, (const uint8_t *)numbers + op->row * row_bytes, rows * row_bytes);
+        out += rows * row_bytes;
+        mem_free(owned);
+    }
+    return status;
+}
+
 /* An output that is an input or a parameter: its numbers. */
 static Status evaluate_given(const Evaluation *evaluation, uint32_t v) {
     const GraphValue *value = &evaluation->graph->values.items[v];
@@ -259,6 +277,8 @@ static Status evaluate_op(const Evaluation *evaluation, uint32_t index) {
     evaluation->results[op->result] = out;
     if (!out)
         return no_memory(evaluation->diag);
+    if (op->kind == GRAPH_ROWS || op->kind == GRAPH_STACK)
+        return evaluate_rows(evaluation, op, out);
     return op->kind == GRAPH_GEMM ? evaluate_gemm(evaluation, index, out)
                                   : evaluate_pointwise(evaluation, index, count, out);
 }

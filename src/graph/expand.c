@@ -50,7 +50,7 @@ static const char *fresh_name(Expansion *expansion, const Level *level, const ch
 }
 
 /* Adds the same operation with one result, or an output, to another graph. */
-static Status add_same(Graph *out, const Graph *from, const GraphOp *op, const char *name,
+Status graph_add_same(Graph *out, const Graph *from, const GraphOp *op, const char *name,
                        const uint32_t *operands, uint32_t *value, Diag *diag) {
     const GraphValue *result = op->result == GRAPH_NONE ? NULL : &from->values.items[op->result];
     out->place = (DiagPlace){.file = out->file, .line = op->line, .tile = -1};
@@ -96,7 +96,7 @@ static Status expand_op(Expansion *expansion, Level *level, uint32_t index) {
         if (!name)
             return no_memory(expansion->diag);
     }
-    Status status = add_same(out, level->graph, op, name, operands, &value, expansion->diag);
+    Status status = graph_add_same(out, level->graph, op, name, operands, &value, expansion->diag);
     if (status != STATUS_OK)
         return status;
     if (op->result != GRAPH_NONE)
@@ -195,7 +195,7 @@ static Status expand_level(Expansion *expansion, Level *level) {
     return status;
 }
 
-static Status create_like(const Graph *graph, Graph **created, Diag *diag) {
+Status graph_create_like(const Graph *graph, Graph **created, Diag *diag) {
     Status status = graph_create(created, diag);
     if (status != STATUS_OK || !graph->file)
         return status;
@@ -212,7 +212,7 @@ static Status unroll(const Graph *graph, Graph **unrolled, Diag *diag) {
                  .suffix = "",
                  .map = ARENA_NEW(&expansion.arena, uint32_t, graph->values.count)};
     Status status =
-        expansion.casts && top.map ? create_like(graph, &expansion.out, diag) : no_memory(diag);
+        expansion.casts && top.map ? graph_create_like(graph, &expansion.out, diag) : no_memory(diag);
     if (status == STATUS_OK)
         status = expand_level(&expansion, &top);
     strmap_free(expansion.casts);
@@ -250,7 +250,7 @@ static Status copy_needed(const Graph *graph, const bool *needed, uint32_t *map,
         for (uint32_t k = 0; k < op->operand_count; k++)
             operands[k] = map[op->operands[k]];
         const char *name = op->result == GRAPH_NONE ? NULL : graph->values.items[op->result].name;
-        status = add_same(out, graph, op, name, operands, &value, diag);
+        status = graph_add_same(out, graph, op, name, operands, &value, diag);
         if (status != STATUS_OK)
             return status;
         if (op->result != GRAPH_NONE)
@@ -273,7 +273,7 @@ static Status drop_dead(Graph **graph, Diag *diag) {
     Graph *kept = NULL;
     Status status = needed && map && ops ? STATUS_OK : no_memory(diag);
     if (status == STATUS_OK && mark_needed(old, needed) < old->ops.count) {
-        status = create_like(old, &kept, diag);
+        status = graph_create_like(old, &kept, diag);
         if (status == STATUS_OK)
             status = copy_needed(old, needed, map, ops, kept, diag);
         if (status == STATUS_OK) {
@@ -345,7 +345,7 @@ static void flatten_gemm(const Graph *graph, GraphOp *op) {
         op->batch = 1;
 }
 
-static Status flatten(Graph *graph, Diag *diag) {
+Status graph_flatten(Graph *graph, Diag *diag) {
     for (size_t v = 0; v < graph->values.count; v++) {
         GraphValue *value = &graph->values.items[v];
         char text[SHAPE_TEXT_SIZE];
@@ -374,7 +374,7 @@ Status graph_expand(const Graph *graph, Graph **expanded, Diag *diag) {
         return status;
     status = drop_dead(&out, diag);
     if (status == STATUS_OK)
-        status = flatten(out, diag);
+        status = graph_flatten(out, diag);
     out->place = DIAG_NOWHERE;
     if (status == STATUS_OK)
         *expanded = out;

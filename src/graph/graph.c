@@ -417,6 +417,6 @@ const char *graph_op_name(GraphOpKind kind) {
         [GRAPH_INPUT] = "input",   [GRAPH_PARAMETER] = "parameter", [GRAPH_GEMM] = "gemm",
         [GRAPH_CAST] = "cast",     [GRAPH_GELU] = "gelu",           [GRAPH_ADD] = "add",
         [GRAPH_REPEAT] = "repeat", [GRAPH_OUTPUT] = "output",       [GRAPH_ARGUMENT] = "argument",
-        [GRAPH_YIELD] = "yield"};
+        [GRAPH_YIELD] = "yield",   [GRAPH_ROWS] = "rows",           [GRAPH_STACK] = "stack"};
     return names[kind];
 }

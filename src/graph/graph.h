@@ -30,6 +30,9 @@ typedef enum GraphOpKind {
     GRAPH_ADD,       /* left, right → left + right, broadcast */
     GRAPH_REPEAT,    /* carried, invariant, iterated values → carried results */
     GRAPH_OUTPUT,    /* value → ; to the host */
+    /* Only made by graph_split, of matrices: */
+    GRAPH_ROWS,  /* value → as many rows of it as the result has, from `row` */
+    GRAPH_STACK, /* values → their rows one after the other */
     /* Only in the body of a repeat: */
     GRAPH_ARGUMENT, /* → value; what the repeat hands in */
     GRAPH_YIELD,    /* values → ; what the next iteration, or at last the repeat's results, are */
@@ -69,6 +72,7 @@ typedef struct GraphOp {
     bool transpose_left, transpose_right;
     uint64_t batch;
     GraphRows rows[2];          /* GRAPH_ADD of an expanded graph */
+    uint64_t row;               /* GRAPH_ROWS */
     GraphArgumentKind argument; /* GRAPH_ARGUMENT */
     /* GRAPH_REPEAT: `times` times `body`. Its arguments are operands 0 … carried - 1, then as many
      * invariant ones, then, for each iterated one, a list of `times` operands. */
@@ -189,6 +193,12 @@ Status graph_build_mlp(Graph **graph, const GraphMlp *mlp, Diag *diag);
  * ERR_GRAPH_SHAPE: more than 2^32 - 1 rows, or rows of an operand of add that GraphRows cannot say.
  */
 Status graph_expand(const Graph *graph, Graph **expanded, Diag *diag);
+
+/* Makes of every GEMM of an expanded graph that has batch > 1 so many GEMMs of one pair of matrices
+ * each, %y.0, %y.1, …, on GRAPH_ROWS of its operands, whose results GRAPH_STACK puts together.
+ * Where an operand is cast, its matrices are. The result is for plans and checks; it cannot be read
+ * back from its text. */
+Status graph_split(const Graph *graph, Graph **split, Diag *diag);
 
 /* Extents of a GEMM after its transposes, and of how many products of such matrices it is. */
 typedef struct GraphGemm {

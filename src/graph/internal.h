@@ -14,6 +14,14 @@ Status graph_check_port_name(const Graph *graph, const char *name, DiagPlace pla
 Status graph_check_handed(const GraphValue *operand, const GraphValue *argument, DiagPlace place,
                           Diag *diag);
 
+/* An empty graph that names the same file. */
+Status graph_create_like(const Graph *graph, Graph **created, Diag *diag);
+/* Adds the same operation with one result, or an output, to another graph. */
+Status graph_add_same(Graph *out, const Graph *from, const GraphOp *op, const char *name,
+                      const uint32_t *operands, uint32_t *value, Diag *diag);
+/* All values become matrices, as graph_expand says. */
+Status graph_flatten(Graph *graph, Diag *diag);
+
 /* What an operation defines. */
 typedef struct GraphResult {
     const char *value_name;

@@ -90,7 +90,9 @@ static void print_op(Printer *printer, const Graph *graph, const GraphOp *op, co
     case GRAPH_GEMM:
     case GRAPH_CAST:
     case GRAPH_GELU:
-    case GRAPH_ADD: print_computation(graph, op, out); break;
+    case GRAPH_ADD:
+    case GRAPH_ROWS:
+    case GRAPH_STACK: print_computation(graph, op, out); break;
     case GRAPH_REPEAT: print_repeat(printer, graph, op, depth); break;
     case GRAPH_ARGUMENT: print_argument(graph, op, outer, repeat, out); break;
     case GRAPH_YIELD:

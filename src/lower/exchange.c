@@ -99,6 +99,20 @@ static bool add_fill(Exchange *exchange, uint32_t tile, uint32_t value) {
            no_memory(exchange);
 }
 
+/* Rows of a range whose lines end with it move with the padding that both shards have behind it. */
+static void take_padding(const PlanValue *source, const Shard *to, Piece *piece) {
+    Shard from;
+    format_shard(&source->format, &source->shape, piece->source_shard, &from);
+    const AxisBounds *have = &from.bounds[0], *want = &to->bounds[0];
+    if (have->start + piece->from.end[0] != have->logical_end ||
+        want->start + piece->to.end[0] != want->logical_end)
+        return;
+    uint32_t padding =
+        MIN_OF(have->physical_end - have->logical_end, want->physical_end - want->logical_end);
+    piece->from.end[0] += padding;
+    piece->to.end[0] += padding;
+}
+
 /* Pieces of one shard of a move's target. */
 static void collect_shard(Exchange *exchange, const PlanMove *move, uint32_t shard) {
     const PlanValue *source = value_of(exchange, move->source),
@@ -109,12 +123,33 @@ static void collect_shard(Exchange *exchange, const PlanMove *move, uint32_t sha
         return;
     Fill fill = {.move = move, .shard = shard, .first_piece = (uint32_t)exchange->pieces.count};
     Shape shape = padded_shape(source, target);
-    transfer_each(&source->format, &target->format, &shape, shard, add_piece, exchange);
+    if (plan_moves_rows(exchange->lowering->plan, move)) {
+        RowTransfer rows = {.source = &source->format,
+                            .destination = &target->format,
+                            .source_shape = &(Shape){2, {source->shape.dims[0], shape.dims[1]}},
+                            .destination_shape =
+                                &(Shape){2, {target->shape.dims[0], shape.dims[1]}},
+                            .source_row = move->source_row,
+                            .destination_row = move->target_row,
+                            .rows = MIN_OF(source->shape.dims[0], target->shape.dims[0])};
+        transfer_rows(&rows, shard, add_piece, exchange);
+    } else {
+        transfer_each(&source->format, &target->format, &shape, shard, add_piece, exchange);
+    }
     fill.piece_count = (uint32_t)exchange->pieces.count - fill.first_piece;
+    if (to.layout.inner_is_row && plan_moves_rows(exchange->lowering->plan, move))
+        for (uint32_t i = 0; i < fill.piece_count; i++)
+            take_padding(source, &to, &exchange->pieces.items[fill.first_piece + i]);
     uint64_t covered = 0;
     for (uint32_t i = 0; i < fill.piece_count; i++)
         covered += region_bytes(&to.layout, &exchange->pieces.items[fill.first_piece + i].to);
-    for (uint32_t copy = 0; covered < shard_bytes(&to) && copy < target->format.replicas; copy++)
+    /* Where several moves fill a shard between them, the first one zeroes it. */
+    bool filled = false;
+    for (size_t i = 0; i < exchange->fills.count && !filled; i++)
+        filled = exchange->fills.items[i].move->target == move->target &&
+                 exchange->fills.items[i].shard == shard;
+    for (uint32_t copy = 0; !filled && covered < shard_bytes(&to) && copy < target->format.replicas;
+         copy++)
         if (!add_fill(exchange, format_tile_of_shard(&target->format, shard, copy), move->target))
             return;
     if (!vec_push(&exchange->fills, fill))

@@ -352,6 +352,98 @@ static void add_gelu(const Assembly *all, uint32_t op) {
     add_point(all, op, cast == GRAPH_NONE ? gelu->result : cast, &to, source, bias);
 }
 
+/* ---- rows of other values */
+
+/* Evenly spread, lines along `axis`. */
+static Format even_format(const Assembly *all, const Shape *shape, uint32_t axis,
+                          Precision precision) {
+    uint32_t group = precision_group((Precision){.kind = PRECISION_F8F143});
+    Format format = plan_device_format(shape, axis == 0, group, all->options->tiles);
+    format.precision = precision;
+    format.axes[axis].padding = precision_group(precision);
+    return format;
+}
+
+/* A home of which ranges of so many rows are to be taken: if lines run along rows, each range
+ * begins with panels of its own. */
+static void range_home(const Assembly *all, uint32_t value, uint32_t rows) {
+    const GraphValue *info = &all->graph->values.items[value];
+    uint32_t axis = all->task->uses[value].axis, ranges = info->shape.dims[0] / rows;
+    uint32_t tiles = all->options->tiles / ranges;
+    if (axis == 1 || (tiles == 0 && info->precision.kind == PRECISION_F16)) {
+        Format home = even_format(all, &info->shape, 1, info->precision);
+        sketch_set_home(all->sketch, value, &home);
+        return;
+    }
+    if (tiles == 0) {
+        all->sketch->possible = false;
+        return;
+    }
+    Shape range = {.rank = 2, .dims = {rows, info->shape.dims[1]}};
+    PlanOptions options = *all->options;
+    options.tiles = tiles;
+    Assembly part = *all;
+    part.options = &options;
+    Format home = even_format(&part, &range, 0, info->precision);
+    home.tile_count *= ranges;
+    home.axes[0].partitions *= ranges;
+    home.axes[0].groups = ranges;
+    home.axes[0].stride = 1;
+    home.axes[1].stride = home.axes[0].partitions;
+    sketch_set_home(all->sketch, value, &home);
+}
+
+/* Where whole lines can be taken from, or put to, any row; PLAN_NONE if no kernel turns lines. */
+static uint32_t bring_rows(const Assembly *all, uint32_t op, uint32_t value, uint32_t rows) {
+    const Format *home = home_of(all, value);
+    uint32_t ranges = all->graph->values.items[value].shape.dims[0] / rows;
+    if (line_axis(home) == 0 && ranges > 1)
+        for (uint32_t i = 0; i < home->axis_count; i++)
+            if (home->axes[i].axis == 0 && home->axes[i].groups == ranges)
+                return value;
+    return bring_lines(all, op, value, 1);
+}
+
+static void take_rows(const Assembly *all, uint32_t index) {
+    const GraphOp *op = &all->graph->ops.items[index];
+    const GraphValue *result = &all->graph->values.items[op->result];
+    uint32_t source = op->operands[0], rows = result->shape.dims[0];
+    if (!has_home(all, source))
+        range_home(all, source, rows);
+    uint32_t at = all->sketch->possible ? bring_rows(all, index, source, rows) : PLAN_NONE;
+    if (at == PLAN_NONE) {
+        all->sketch->possible = false;
+        return;
+    }
+    Format home = even_format(all, &result->shape, line_axis(home_of(all, at)), result->precision);
+    sketch_set_home(all->sketch, op->result, &home);
+    SketchPhase phase = sketch_begin_phase(all->sketch, index);
+    PlanMove move = {.source = at, .target = op->result, .source_row = (uint32_t)op->row};
+    sketch_move_rows(&phase, move, false);
+    sketch_end_phase(&phase);
+}
+
+static void stack_rows(const Assembly *all, uint32_t index) {
+    const GraphOp *op = &all->graph->ops.items[index];
+    const GraphValue *result = &all->graph->values.items[op->result];
+    PlanMove move = {.target = op->result};
+    /* All turn before the first one moves. */
+    for (uint32_t i = 0; i < op->operand_count; i++)
+        if (bring_lines(all, index, op->operands[i], 1) == PLAN_NONE) {
+            all->sketch->possible = false;
+            return;
+        }
+    Format home = even_format(all, &result->shape, 1, result->precision);
+    sketch_set_home(all->sketch, op->result, &home);
+    SketchPhase phase = sketch_begin_phase(all->sketch, index);
+    for (uint32_t i = 0; i < op->operand_count; i++) {
+        move.source = bring_lines(all, index, op->operands[i], 1);
+        sketch_move_rows(&phase, move, true);
+        move.target_row += all->graph->values.items[op->operands[i]].shape.dims[0];
+    }
+    sketch_end_phase(&phase);
+}
+
 /* ---- the whole */
 
 /* What choices say of values, from the last operation to the first one. */
@@ -404,6 +496,8 @@ void task_assemble(const PlanTask *task, const GemmChoice choices[], const PlanO
             if (!has_home(&all, op->operands[0]))
                 spread_home(&all, op->operands[0]);
             break;
+        case GRAPH_ROWS: take_rows(&all, i); break;
+        case GRAPH_STACK: stack_rows(&all, i); break;
         case GRAPH_REPEAT:
         case GRAPH_ARGUMENT:
         case GRAPH_YIELD: assert(false); break; /* of no expanded graph */

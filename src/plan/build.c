@@ -21,6 +21,11 @@ const GemmChoice *plan_choice(const Plan *plan, uint32_t op) {
     return NULL;
 }
 
+bool plan_moves_rows(const Plan *plan, const PlanMove *move) {
+    const PlanValue *source = &plan->values[move->source], *target = &plan->values[move->target];
+    return target->kind != PLAN_RECEIVED && source->shape.dims[0] != target->shape.dims[0];
+}
+
 uint32_t plan_tiles_used(const Plan *plan) {
     uint32_t used = 0;
     for (uint32_t i = 0; i < plan->value_count; i++) {
@@ -138,7 +143,7 @@ static Status find_gemms(const Graph *graph, PlanTask *task, Diag *diag) {
     for (uint32_t i = 0; i < graph->ops.count; i++) {
         const GraphOp *op = &graph->ops.items[i];
         if (op->kind == GRAPH_GEMM && op->batch > 1)
-            return refuse(graph, i, diag, "a GEMM with batch axes cannot be planned yet");
+            return refuse(graph, i, diag, "a GEMM with batch axes is planned one by one matrix");
         if (op->kind == GRAPH_GEMM && !vec_push(&task->choosing, i))
             return no_memory(diag);
     }

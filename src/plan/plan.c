@@ -102,7 +102,11 @@ static void print_step(Printer *printer, const PlanStep *step) {
     for (uint32_t i = 0; i < step->move_count; i++) {
         const PlanMove *move = &printer->plan->moves[step->first_move + i];
         print_name(printer, " ", move->source);
+        if (move->source_row > 0)
+            fprintf(out, "@%u", move->source_row);
         print_name(printer, "->", move->target);
+        if (move->target_row > 0)
+            fprintf(out, "@%u", move->target_row);
     }
     if (step->target != PLAN_NONE) {
         print_name(printer, " ", step->target);
@@ -277,7 +281,9 @@ static bool is_valid(const GemmChoice *choice, const PlanGemm *gemm) {
         int role = gemm_operand(choice, ROLE_LEFT) == i ? ROLE_LEFT : ROLE_RIGHT;
         uint32_t users = gemm_users(choice, role), copies = choice->operands[i].copies;
         const GemmOperand *operand = &gemm->operands[i];
-        bool cast = operand->cast != GRAPH_NONE, moves = gemm_moves(gemm, choice, i);
+        /* Those on the chip are priced as if they were cast. */
+        bool cast = operand->cast != GRAPH_NONE || operand->fixed,
+             moves = gemm_moves(gemm, choice, i);
         if (users % copies != 0 || (operand->device && copies != 1) ||
             (choice->operands[i].early && !(cast && moves)) ||
             ((choice->operands[i].fast || choice->operands[i].half) && !cast))

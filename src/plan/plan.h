@@ -124,9 +124,12 @@ typedef enum PlanStepKind {
     PLAN_PACK,  /* row-major values into a packed order on the same tiles */
 } PlanStepKind;
 
-/* From one stored value to another one; partials to received ones is a reduce-scatter. */
+/* From one stored value to another one; partials to received ones is a reduce-scatter. Between
+ * values of different shapes, rows from source_row on become rows from target_row on, as many as
+ * the smaller one has. */
 typedef struct PlanMove {
     uint32_t source, target;
+    uint32_t source_row, target_row;
 } PlanMove;
 
 typedef struct PlanStep {
@@ -163,6 +166,9 @@ typedef struct Plan {
 /* Extent of an axis with the padding behind its last value (padding between groups apart). Moves
  * carry as much of it as both formats have. */
 uint32_t plan_padded_extent(const Format *format, uint32_t axis, uint32_t extent);
+
+/* Does a move take rows from one shape to another? */
+bool plan_moves_rows(const Plan *plan, const PlanMove *move);
 
 /* The choice for an operation, NULL if there is none. */
 const GemmChoice *plan_choice(const Plan *plan, uint32_t op);

@@ -84,8 +84,7 @@ SketchPhase sketch_begin_phase(Sketch *sketch, uint32_t op) {
     return (SketchPhase){.sketch = sketch, .op = op, .first_move = (uint32_t)sketch->moves.count};
 }
 
-static void add_move(SketchPhase *phase, uint32_t source, uint32_t target) {
-    PlanMove move = {source, target};
+static void add_move(SketchPhase *phase, PlanMove move) {
     if (!vec_push(&phase->sketch->moves, move))
         no_memory(phase->sketch);
 }
@@ -129,7 +128,7 @@ static bool on_one_tile(const Format *from, const Format *to) {
 void sketch_price_move(SketchPhase *phase, uint32_t source, uint32_t target, bool paired) {
     const PlanValue *values = phase->sketch->values.items;
     const PlanValue *from = &values[source], *to = &values[target];
-    add_move(phase, source, target);
+    add_move(phase, (PlanMove){.source = source, .target = target});
     load_add_move(&phase->load, &from->format, &to->format, &from->shape, paired);
     phase->crosses = phase->crosses || !on_one_tile(&from->format, &to->format);
     if (lacks_padding(&from->format, &to->format, &from->shape))
@@ -140,6 +139,23 @@ void sketch_price_move(SketchPhase *phase, uint32_t source, uint32_t target, boo
                           : format_widest_bytes(&from->format, &from->shape);
     if (may_stay(&from->format, &to->format))
         phase->local += price_copy(MIN_OF(widest, to->widest_bytes));
+}
+
+void sketch_move_rows(SketchPhase *phase, PlanMove move, bool zeroes) {
+    const PlanValue *values = phase->sketch->values.items;
+    const PlanValue *from = &values[move.source], *to = &values[move.target];
+    const PlanValue *smaller = from->shape.dims[0] < to->shape.dims[0] ? from : to;
+    add_move(phase, move);
+    load_add_move(&phase->load, &smaller->format, &smaller->format, &smaller->shape, false);
+    phase->crosses = phase->crosses || !on_one_tile(&from->format, &to->format);
+    bool lacks = has_padding_inside(&to->format) ||
+                 plan_padded_extent(&to->format, 0, to->shape.dims[0]) > to->shape.dims[0] ||
+                 plan_padded_extent(&to->format, 1, to->shape.dims[1]) >
+                     plan_padded_extent(&from->format, 1, to->shape.dims[1]);
+    if (zeroes || lacks)
+        phase->local += price_fill(to->widest_bytes);
+    if (may_stay(&from->format, &to->format))
+        phase->local += price_copy(format_widest_bytes(&smaller->format, &smaller->shape));
 }
 
 uint32_t sketch_move_value(SketchPhase *phase, uint32_t source, const Format *to, bool paired) {
@@ -285,7 +301,7 @@ static void add_product(Sketcher *s) {
     uint32_t others = sketch_add_value(sketch, received);
     load_add_sum(&phase.load, s->gemm, choice);
     phase.crosses = true;
-    add_move(&phase, partials, others);
+    add_move(&phase, (PlanMove){.source = partials, .target = others});
     sketch_end_phase(&phase);
     if (gemm_contiguous_owners(s->gemm, choice)) {
         PlanValue *piece = &sketch->values.items[result];

@@ -39,6 +39,17 @@ typedef struct Overlap {
     Region from, to;
 } Overlap;
 
+/* The same between values of different shapes: rows (axis 0) of the source from source_row on
+ * become rows of the destination from destination_row on, as many as `rows`. */
+typedef struct RowTransfer {
+    const Format *source, *destination;
+    const Shape *source_shape, *destination_shape; /* alike but for their rows */
+    uint32_t source_row, destination_row, rows;
+} RowTransfer;
+
+void transfer_rows(const RowTransfer *transfer, uint32_t destination_shard,
+                   void (*body)(void *context, const Overlap *overlap), void *context);
+
 void transfer_each(const Format *source, const Format *destination, const Shape *shape,
                    uint32_t destination_shard, void (*body)(void *context, const Overlap *overlap),
                    void *context);

@@ -132,6 +132,26 @@ static void test_narrow(void **state) {
     assert_int_equal(tally.exact, 1);
 }
 
+/* Pairs of matrices, cast and transposed, one of them shared. */
+static void test_batched(void **state) {
+    (void)state;
+    static const char text[] = "input %x \"x\" : f16[2,3,20,33]\n"
+                               "%c = cast %x : f8f143(s=-4)[2,3,20,33]\n"
+                               "parameter %w \"w\" : f8f143(s=-5)[3,40,33]\n"
+                               "%h = gemm %c, %w {transpose_right=true} : f16[2,3,20,40]\n"
+                               "parameter %v \"v\" : f16[2,1,20,17]\n"
+                               "%y = gemm %h, %v {transpose_left=true} : f16[2,3,40,17]\n"
+                               "output %y \"y\"\n";
+    Graph *graph;
+    Tally tally = {0};
+    assert_int_equal(graph_parse(text, strlen(text), "batched", &graph, NULL), STATUS_OK);
+    TwContext *context = tw_open(2);
+    check_graph(context, graph, 30, 1, false, &tally);
+    tw_close(context);
+    graph_free(graph);
+    assert_int_equal(tally.exact, 1);
+}
+
 static void test_with_room(void **state) {
     (void)state;
     if (!getenv("TW_TEST_ALL"))
@@ -151,8 +171,8 @@ static void test_tight(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_small), cmocka_unit_test(test_narrow),
-                                       cmocka_unit_test(test_with_room),
-                                       cmocka_unit_test(test_tight)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_small), cmocka_unit_test(test_narrow), cmocka_unit_test(test_batched),
+        cmocka_unit_test(test_with_room), cmocka_unit_test(test_tight)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
