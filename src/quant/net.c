@@ -246,6 +246,7 @@ Status net_read_param(const Net *net, int param_index, const SafeTensors *change
     }
     dtype_encode(tensor->dtype, tensor->data, param->count, (Precision){PRECISION_F32, 0}, read,
                  NULL);
+    forget_pages(tensor);
     if (turned) {
         transpose(read, turned, param->dims[0], param->dims[1]);
         mem_free(read);
@@ -260,7 +261,7 @@ Status net_load(Net *net, size_t stage, const SafeTensors *changed, Diag *diag) 
         NetParam *param = &net->params.items[i];
         if (param->stage != stage)
             continue;
-        const SafeTensor *tensor = source(net, param, changed);
+        const SafeTensor *tensor = param->source = source(net, param, changed);
         bool direct = tensor->dtype == DTYPE_F32 && !param->input_major &&
                       (uintptr_t)tensor->data % sizeof(float) == 0;
         if (direct) {
@@ -283,7 +284,7 @@ void net_unload(Net *net, size_t stage) {
         mem_free(param->owned);
         param->owned = NULL;
         param->values = NULL;
-        forget_pages(checkpoint_find(net->checkpoint, param->name));
+        forget_pages(param->source);
     }
 }
 

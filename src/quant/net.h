@@ -46,8 +46,9 @@ typedef struct NetParam {
     uint64_t dims[4], count;
     bool input_major; /* stored inputs × outputs; held outputs × inputs */
     uint32_t stage;
-    const float *values; /* while loaded */
-    float *owned;        /* the same, if it is not in the mapped file */
+    const float *values;      /* while loaded */
+    const SafeTensor *source; /* of the loaded values: the checkpoint's, or a finished layer's */
+    float *owned;             /* the same, if it is not in the mapped file */
 } NetParam;
 
 /* A linear that shall be quantized. Those with equal `site` have the same input. */

@@ -143,12 +143,13 @@ static uint64_t estimate(const Quant *q) {
     uint64_t each = net_sample_bytes(q->net, rows), samples = q->calibration.count * each,
              judged = 3 * each *
                       (q->evaluation.count + MIN_OF(q->calibration.count, (size_t)QUANT_BLOCK)),
-             work = 0, all_stats = 0;
+             work = 0, all_stats = 0, copies = q->options->equalize || q->options->center ? 3 : 2;
     for (size_t stage = 0; stage < q->net->stage_count; stage++) {
         uint64_t params, linear, stats, factor;
         stage_bytes(q, stage, &params, &linear, &stats, &factor);
-        /* The parameters, a changed copy of them, the solved ones; one linear read and turned. */
-        work = MAX_OF(work, 3 * params + 2 * linear + stats + factor);
+        /* The parameters, with transforms a changed copy, the solved ones; one linear read and
+         * turned. */
+        work = MAX_OF(work, copies * params + 2 * linear + stats + factor);
         all_stats += stats / 2;
     }
     if (q->options->shards)
@@ -389,10 +390,10 @@ Status quant_run(const QuantOptions *options, Pool *pool, char **report, Diag *d
     for (size_t i = 0; q.stats && i < q.net->sites.count; i++)
         stats_free(&q.stats[i]);
     calibrate_close_samples(&q);
-    state_close(&q);
     task_samples_free(&q.calibration);
     task_samples_free(&q.evaluation);
-    task_close(&q.task);
+    task_close(&q.task); /* its parameters may be in a finished layer's file */
+    state_close(&q);
     mem_free(q.stats);
     mem_free(q.input_scales);
     mem_free(q.forced_inputs);

@@ -50,14 +50,12 @@ void stats_clear(Stats *stats) {
 
 /* ---- adding rows, a block of columns at a time */
 
-/* Magnitudes are counted by exponent and three bits of significand, rounded up: that tells whether
- * they exceed 2^k, and whether 1.875·2^k. Neighbours go to different tables, so that counting does
- * not wait for the last count. */
-enum { KEYS = STATS_BINS * 8 + 8, TABLES = 2 };
-
+/* Exponents wait in a buffer that stays in the first cache until it is full. */
 typedef struct Tally {
-    uint32_t keys[TABLES][KEYS];
+    uint64_t fit[STATS_BINS], flush[STATS_BINS];
     uint32_t largest; /* bits of a magnitude */
+    uint32_t held;
+    uint8_t fits[VECTOR_BYTES], flushes[VECTOR_BYTES];
 } Tally;
 
 typedef struct Adding {
@@ -69,34 +67,48 @@ typedef struct Adding {
     double *widened; /* rows × block for each thread, for double Hessians */
 } Adding;
 
-static uint32_t key_of(float x) {
-    return ((f32_bits(x) & 0x7FFFFFFFu) + 0xFFFFFu) >> 20;
+static void count_held(Tally *tally) {
+    const Vector *vector = vector_get();
+    uint32_t held = tally->held;
+    tally->held = 0;
+    if (tally->largest >= 0x7F800000u) /* not finite: the rows are refused */
+        return;
+    uint8_t fit, flush;
+    float largest = f32_from_bits(tally->largest);
+    vector->exponents(&fit, &flush, &largest, 1);
+    vector->histogram(tally->fit, tally->fits, held, fit);
+    vector->histogram(tally->flush, tally->flushes, held, flush);
 }
 
 static void count_row(const float *x, uint32_t width, Tally *tally) {
-    uint32_t c = 0;
-    for (; c + TABLES <= width; c += TABLES)
-        for (uint32_t t = 0; t < TABLES; t++)
-            tally->keys[t][key_of(x[c + t])]++;
-    for (; c < width; c++)
-        tally->keys[0][key_of(x[c])]++;
+    while (width) {
+        uint32_t count = MIN_OF(width, VECTOR_BYTES - tally->held);
+        vector_get()->exponents(tally->fits + tally->held, tally->flushes + tally->held, x, count);
+        tally->held += count;
+        if (tally->held == VECTOR_BYTES)
+            count_held(tally);
+        x += count;
+        width -= count;
+    }
 }
 
 static void tally_block(const Adding *adding, uint32_t first, uint32_t width, Tally *tally) {
     enum { GROUP = 8 };
-    uint32_t stride = adding->stats->inputs, row = 0;
+    size_t stride = adding->stats->inputs;
     double *sum = adding->stats->part.sum + first;
-    const float *x = adding->x + first;
-    for (; row + GROUP <= adding->rows; row += GROUP)
-        tally->largest =
-            vector_get()->tally(sum, x + (size_t)row * stride, stride, width, tally->largest);
-    for (; row < adding->rows; row++) /* what is left, beside seven zeros */
-        for (uint32_t c = 0; c < width; c++) {
-            float column[GROUP] = {x[(size_t)row * stride + c]};
+    for (uint32_t row = 0, rows; row < adding->rows; row += rows) {
+        const float *x = adding->x + first + row * stride;
+        rows = adding->rows - row < GROUP ? 1 : GROUP;
+        if (rows == GROUP)
+            tally->largest = vector_get()->tally(sum, x, stride, width, tally->largest);
+        for (uint32_t c = 0; c < width && rows == 1; c++) { /* what is left, beside seven zeros */
+            float column[GROUP] = {x[c]};
             tally->largest = vector_get()->tally(sum + c, column, 1, 1, tally->largest);
         }
-    for (row = 0; row < adding->rows; row++)
-        count_row(x + (size_t)row * stride, width, tally);
+        for (uint32_t r = 0; r < rows; r++)
+            count_row(x + r * stride, width, tally);
+    }
+    count_held(tally);
 }
 
 static void add_block(void *context, size_t k, unsigned worker) {
@@ -127,13 +139,10 @@ static bool take_tallies(StatsSums *part, const Tally *tallies, unsigned threads
         float largest = f32_from_bits(tallies[t].largest);
         finite = finite && tallies[t].largest < 0x7F800000u;
         part->largest = largest > part->largest ? largest : part->largest;
-        for (uint32_t key = 0; key < STATS_BINS * 8; key++) {
-            uint64_t count = 0;
-            for (int table = 0; table < TABLES; table++)
-                count += tallies[t].keys[table][key];
-            part->fit[key / 8] += count;
-            if (key) /* not zero */
-                part->flush[(key + 7) / 8 % STATS_BINS] += count;
+        for (int bin = 0; bin < STATS_BINS; bin++) {
+            part->fit[bin] += tallies[t].fit[bin];
+            if (bin) /* zeros */
+                part->flush[bin] += tallies[t].flush[bin];
         }
     }
     return finite;

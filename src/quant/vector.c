@@ -148,16 +148,43 @@ BODY uint32_t tally_body(double *sum, const float *x, size_t stride, size_t coun
     return (uint32_t)most;
 }
 
+BODY void exponents_body(uint8_t *restrict fit, uint8_t *restrict flush, const float *x,
+                         size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        uint32_t magnitude = f32_bits(x[i]) & 0x7FFFFFFFu;
+        fit[i] = (uint8_t)((magnitude + 0x0FFFFFu) >> 23);
+        flush[i] = (uint8_t)((magnitude + 0x7FFFFFu) >> 23);
+    }
+}
+
+/* As many bytes as a vector register has: comparisons of longer vectors are not split well. */
+typedef uint8_t Bytes16 __attribute__((vector_size(16), aligned(1), may_alias));
+typedef uint8_t Bytes32 __attribute__((vector_size(32), aligned(1), may_alias));
+
+/* Sum of 16 or 32 bytes, in all at most 65535. */
+BODY uint64_t sum_bytes_body(const void *bytes, size_t count) {
+    const uint64_t even = 0x00FF00FF00FF00FF, ones = 0x0001000100010001;
+    uint64_t words[4], sum = 0;
+    memcpy(words, bytes, count);
+    for (size_t w = 0; w < count / sizeof *words; w++)
+        sum += (words[w] & even) + (words[w] >> 8 & even);
+    return sum * ones >> 48;
+}
+
 /* Vector types are lowered before inlining, so these functions are written out for each level. */
 #define NAME(function) function##_portable
 #define TARGET
+#define Bytes Bytes16
 #include "quant/vector_loops.h"
+#undef Bytes
 #define NAME(function) function##_avx2
 #define TARGET         __attribute__((target("avx2")))
+#define Bytes          Bytes32
 #include "quant/vector_loops.h"
 #define NAME(function) function##_avx512
 #define TARGET         __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
 #include "quant/vector_loops.h"
+#undef Bytes
 
 #define LEVEL(level, attribute)                                                                    \
     attribute static void gelu_##level(float *x, size_t count) {                                   \
@@ -183,9 +210,14 @@ BODY uint32_t tally_body(double *sum, const float *x, size_t stride, size_t coun
                                             size_t count, uint32_t largest) {                      \
         return tally_body(sum, x, stride, count, largest);                                         \
     }                                                                                              \
-    static const Vector table_##level = {gelu_##level,    swish_##level,     softmax_##level,      \
-                                         project_##level, add_##level,       norm_##level,         \
-                                         loop_##level,    quadratic_##level, tally_##level};
+    attribute static void exponents_##level(uint8_t *fit, uint8_t *flush, const float *x,          \
+                                            size_t count) {                                        \
+        exponents_body(fit, flush, x, count);                                                      \
+    }                                                                                              \
+    static const Vector table_##level = {gelu_##level,      swish_##level,     softmax_##level,    \
+                                         project_##level,   add_##level,       norm_##level,       \
+                                         loop_##level,      quadratic_##level, tally_##level,      \
+                                         exponents_##level, histogram_##level};
 
 LEVEL(portable, )
 LEVEL(avx2, __attribute__((target("avx2"))))

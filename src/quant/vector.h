@@ -30,9 +30,15 @@ typedef struct Vector {
     /* Sums by column of eight rows, `stride` apart, added to sum[]: in float32 among the eight, in
      * double to the rest. Returns the largest bits of a magnitude, `largest` included. */
     uint32_t (*tally)(double *sum, const float *x, size_t stride, size_t count, uint32_t largest);
+    /* Biased exponents of the smallest 1.875·2^k and of the smallest 2^k that are not below the
+     * magnitude; both 0 for zero, and for zero alone in `flush`. Finite values. */
+    void (*exponents)(uint8_t *fit, uint8_t *flush, const float *x, size_t count);
+    /* counts[b] += how many of the bytes are b. None is greater than `most`; at most VECTOR_BYTES.
+     * Its time goes with the distance from the largest to the smallest that is not 0. */
+    void (*histogram)(uint64_t *counts, const uint8_t *bytes, size_t count, unsigned most);
 } Vector;
 
-enum { VECTOR_ROWS = 64 };
+enum { VECTOR_ROWS = 64, VECTOR_BYTES = 4080 };
 
 const Vector *vector_table(CpuLevel level);
 const Vector *vector_get(void); /* of cpu_level(), which is asked once */

@@ -1,5 +1,5 @@
-/* Included by vector.c once for each level, with NAME and TARGET: the loops whose sums must stay in
- * registers. Eight vectors of eight hold the rows of a tile. */
+/* Included by vector.c once for each level, with NAME, TARGET and Bytes: the loops whose sums must
+ * stay in registers. Eight vectors of eight hold the rows of a tile. */
 
 #define EACH(statement)                                                                            \
     do {                                                                                           \
@@ -62,6 +62,38 @@ TARGET static double NAME(quadratic)(const float *e, const float *h, size_t widt
             sum += (double)lanes[l];
     }
     return sum;
+}
+
+/* Comparing with the few values that occur is faster than a table whose counts wait for each other.
+ * Zeros may be far below the rest: they come first. */
+TARGET static void NAME(histogram)(uint64_t *counts, const uint8_t *bytes, size_t count,
+                                   unsigned most) {
+    size_t whole = count / sizeof(Bytes) * sizeof(Bytes);
+    for (size_t i = whole; i < count; i++)
+        counts[bytes[i]]++;
+    Bytes zeros = {0};
+    for (size_t i = 0; i < whole; i += sizeof zeros)
+        zeros -= (Bytes)(*(const Bytes *)(bytes + i) == 0);
+    uint64_t found = sum_bytes_body(&zeros, sizeof zeros);
+    counts[0] += found;
+    for (unsigned bin = most & ~3u; found < whole; bin -= 4) {
+        Bytes n0 = {0}, n1 = {0}, n2 = {0}, n3 = {0};
+        Bytes v0 = n0 + (uint8_t)bin, v1 = v0 + 1, v2 = v0 + 2, v3 = v0 + 3;
+        for (size_t i = 0; i < whole; i += sizeof v0) {
+            Bytes x = *(const Bytes *)(bytes + i);
+            n0 -= (Bytes)(x == v0);
+            n1 -= (Bytes)(x == v1);
+            n2 -= (Bytes)(x == v2);
+            n3 -= (Bytes)(x == v3);
+        }
+        uint64_t sums[4] = {bin ? sum_bytes_body(&n0, sizeof n0) : 0,
+                            sum_bytes_body(&n1, sizeof n1), sum_bytes_body(&n2, sizeof n2),
+                            sum_bytes_body(&n3, sizeof n3)};
+        for (int i = 0; i < 4; i++) {
+            counts[bin + (unsigned)i] += sums[i];
+            found += sums[i];
+        }
+    }
 }
 
 #undef EACH
