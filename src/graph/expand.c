@@ -51,7 +51,7 @@ static const char *fresh_name(Expansion *expansion, const Level *level, const ch
 
 /* Adds the same operation with one result, or an output, to another graph. */
 Status graph_add_same(Graph *out, const Graph *from, const GraphOp *op, const char *name,
-                       const uint32_t *operands, uint32_t *value, Diag *diag) {
+                      const uint32_t *operands, uint32_t *value, Diag *diag) {
     const GraphValue *result = op->result == GRAPH_NONE ? NULL : &from->values.items[op->result];
     out->place = (DiagPlace){.file = out->file, .line = op->line, .tile = -1};
     switch (op->kind) {
@@ -211,8 +211,8 @@ static Status unroll(const Graph *graph, Graph **unrolled, Diag *diag) {
     Level top = {.graph = graph,
                  .suffix = "",
                  .map = ARENA_NEW(&expansion.arena, uint32_t, graph->values.count)};
-    Status status =
-        expansion.casts && top.map ? graph_create_like(graph, &expansion.out, diag) : no_memory(diag);
+    Status status = expansion.casts && top.map ? graph_create_like(graph, &expansion.out, diag)
+                                               : no_memory(diag);
     if (status == STATUS_OK)
         status = expand_level(&expansion, &top);
     strmap_free(expansion.casts);
