@@ -4,6 +4,8 @@
 
 #include "base/random.h"
 #include "image/image.h"
+#include "num/f8.h"
+#include "num/scale.h"
 #include "quant/generate.h"
 
 #include <math.h>
@@ -74,6 +76,41 @@ static void test_generator(void **state) {
     assert_int_equal(crc, 0x10CAD327);
     Random random = random_tensor("vision_model.head.probe", 143);
     assert_int_equal(random_next(&random), 0x1652A45E092302BA);
+}
+
+/* F143 codes of the encoder's weights at their own scales, in the order in which layers use them.
+ */
+static void test_codes(void **state) {
+    (void)state;
+    static const char *const linears[] = {"self_attn.q_proj", "self_attn.k_proj",
+                                          "self_attn.v_proj", "self_attn.out_proj",
+                                          "mlp.fc1",          "mlp.fc2"};
+    Names names = {0};
+    assert_int_equal(siglip_each_tensor(&siglip_tiny, collect, &names), STATUS_OK);
+    uint32_t crc = 0;
+    uint64_t bytes = 0;
+    for (int layer = 0; layer < 3; layer++)
+        for (size_t l = 0; l < COUNT_OF(linears); l++) {
+            char end[64];
+            snprintf(end, sizeof end, "layers.%d.%s.weight", layer, linears[l]);
+            size_t i = 0;
+            while (!strstr(names.names[i], end))
+                assert_true(++i < names.count);
+            size_t count = names.counts[i];
+            float *values = mem_alloc(count, sizeof *values);
+            uint8_t *codes = mem_alloc(count, 1);
+            generate_tensor(names.names[i], count, names.fan_in[i], values);
+            int scale = scale_for_magnitude(scale_magnitude_f32(values, count), F8_F143);
+            f8_encode_f32(codes, values, count, F8_F143, scale, F8_HOST);
+            crc = image_crc32(crc, codes, count);
+            bytes += count;
+            mem_free(values);
+            mem_free(codes);
+        }
+    assert_int_equal(bytes, 594432);
+    assert_int_equal(crc, 0x1C5239E0);
+    for (size_t i = 0; i < names.count; i++)
+        mem_free(names.names[i]);
 }
 
 static void test_so400m(void **state) {
@@ -186,6 +223,7 @@ static void test_forward(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_generator),
+        cmocka_unit_test(test_codes),
         cmocka_unit_test(test_so400m),
         cmocka_unit_test(test_forward),
     };
