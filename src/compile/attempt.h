@@ -79,6 +79,9 @@ typedef struct Selection {
 Status select_candidate(const PlanSearch *search, Pool *pool, double seconds[COMPILE_PASSES],
                         Selection *selection, Attempt *attempt, Diag *diag);
 
+/* Bytes from an address on that a tile can have for values at most. */
+uint64_t most_bytes(uint32_t from);
+
 /* Can the whole chip be placed with this candidate? */
 Status candidate_fits(const PlanSearch *search, const PlanCandidate *candidate, Pool *pool,
                       bool *fits, Diag *diag);

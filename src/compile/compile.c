@@ -46,7 +46,7 @@ static Status search_and_select(Compiler *compiler, bool again, PlanSearch *sear
                                 Selection *selection) {
     CompileResult *result = compiler->result;
     PlanOptions options = compiler->options->plan;
-    bool several = search->product_count > 0;
+    bool several = search->is_graph;
     options.complete = (again && !several) || options.complete;
     options.fewer_copies = (again && several) || options.fewer_copies;
     plan_search_free(search);

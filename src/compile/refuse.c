@@ -185,17 +185,9 @@ static uint64_t parameter_bytes(const Graph *graph) {
     return bytes;
 }
 
-static uint64_t tile_space(void) {
-    PlaceSpace space = emit_space_most();
-    uint64_t bytes = 0;
-    for (uint32_t i = 0; i < space.count; i++)
-        bytes += space.ranges[i].end - space.ranges[i].begin;
-    return bytes;
-}
-
 Status refuse_parameters(const Graph *graph, const PlanOptions *options, Pool *pool,
                          CompileRefusal *refusal, Diag *diag) {
-    uint64_t bytes = parameter_bytes(graph), space = tile_space();
+    uint64_t bytes = parameter_bytes(graph), space = most_bytes(0);
     uint32_t products = 0;
     for (size_t i = 0; i < graph->ops.count; i++)
         products += graph->ops.items[i].kind == GRAPH_GEMM;
@@ -238,7 +230,7 @@ static Status refuse_graph(const PlanSearch *search, const Selection *selection,
     diag_note(diag,
               "%" PRIu64 " choices for single products were priced, the best of them together",
               search->grids);
-    uint64_t least = div_up(parameter_bytes(search->graph), tile_space());
+    uint64_t least = div_up(parameter_bytes(search->graph), most_bytes(0));
     Status status =
         advise_graph(search->graph, options, least, pool, &refusal->tiles_that_fit, diag);
     return status ? status : ERR_COMPILE_NOT_FOUND;
@@ -287,7 +279,7 @@ Status refuse(const PlanSearch *search, const Selection *selection, Pool *pool,
                                 .tile = 0,
                                 .memory = selection->probe.memory,
                                 .bytes_over = selection->probe.bytes_over};
-    if (search->product_count > 0)
+    if (search->is_graph)
         return refuse_graph(search, selection, pool, refusal, diag);
     Advice advice = {0};
     Status status = advise(search, pool, &advice, diag);

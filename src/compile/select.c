@@ -6,18 +6,18 @@
 
 #include <string.h>
 
-static uint64_t space_bytes(const PlaceSpace *space, uint32_t from) {
+uint64_t most_bytes(uint32_t from) {
+    PlaceSpace space = emit_space_most();
     uint64_t bytes = 0;
-    for (uint32_t i = 0; i < space->count; i++)
-        if (space->ranges[i].end > from)
-            bytes += space->ranges[i].end - MAX_OF(space->ranges[i].begin, from);
+    for (uint32_t i = 0; i < space.count; i++)
+        if (space.ranges[i].end > from)
+            bytes += space.ranges[i].end - MAX_OF(space.ranges[i].begin, from);
     return bytes;
 }
 
 /* Bytes alone decide most hopeless candidates, those among them that no kernel takes. */
 static bool probe_bytes(const PlanCandidate *candidate, Probe *probe) {
-    PlaceSpace space = emit_space_most();
-    uint64_t all = space_bytes(&space, 0), paired = space_bytes(&space, CHIP_REGION1_BASE);
+    uint64_t all = most_bytes(0), paired = most_bytes(CHIP_REGION1_BASE);
     uint64_t over_all = candidate->tile_bytes > all ? candidate->tile_bytes - all : 0;
     uint64_t over_paired = candidate->interleaved > paired ? candidate->interleaved - paired : 0;
     *probe = (Probe){.verdict = PLACE_INFEASIBLE,
@@ -193,7 +193,7 @@ Status select_candidate(const PlanSearch *search, Pool *pool, double seconds[COM
     Prober prober = {.search = search};
     Status status = STATUS_OK;
     uint64_t best = 0;
-    uint32_t wanted = search->product_count > 0 ? COMPILE_FINALISTS : 1;
+    uint32_t wanted = search->is_graph ? COMPILE_FINALISTS : 1;
     for (size_t i = 0; i < search->count && !status; i++) {
         uint32_t found = selection->finalist_count;
         uint64_t first = found ? selection->finalists[0].predicted_cycles : 0;

@@ -30,14 +30,19 @@ static uint32_t line_axis(const Format *format) {
     }
 }
 
-/* Evenly spread, as an earlier block leaves it. */
+/* Evenly spread, as an earlier block leaves it, lines along `axis`. */
+static Format even_format(const Shape *shape, uint32_t axis, Precision precision, uint32_t tiles) {
+    uint32_t group = precision_group((Precision){.kind = PRECISION_F8F143});
+    Format format = plan_device_format(shape, axis == 0, group, tiles);
+    format.precision = precision;
+    format.axes[axis].padding = precision_group(precision);
+    return format;
+}
+
 static void spread_home(const Assembly *all, uint32_t value) {
     const GraphValue *info = &all->graph->values.items[value];
-    uint32_t group = precision_group((Precision){.kind = PRECISION_F8F143});
-    Format home = plan_device_format(&info->shape, all->task->uses[value].axis == 0, group,
-                                     all->options->tiles);
-    home.precision = info->precision;
-    home.axes[all->task->uses[value].axis].padding = precision_group(info->precision);
+    Format home = even_format(&info->shape, all->task->uses[value].axis, info->precision,
+                              all->options->tiles);
     sketch_set_home(all->sketch, value, &home);
 }
 
@@ -134,8 +139,8 @@ static void find_home(const Assembly *all, uint32_t op, GemmOperand *operand) {
         operand->home = *home_of(all, operand->at);
 }
 
-/* Does anything but an output use the value? */
-static bool is_turned(const Assembly *all, uint32_t value) {
+/* Is the first to use the value an operation? Outputs take lines along either axis. */
+static bool is_used_on_chip(const Assembly *all, uint32_t value) {
     const PlanUse *use = &all->task->uses[value];
     return use->count > 0 && all->graph->ops.items[use->first].kind != GRAPH_OUTPUT;
 }
@@ -144,7 +149,7 @@ static void add_gemm(const Assembly *all, uint32_t op, const GemmChoice *choice)
     PlanGemm gemm = gemm_describe(all->graph, op);
     if (all->task->uses[gemm.result].columns)
         gemm.row_padding = COEFFICIENT_COLUMNS;
-    if (all->task->uses[gemm.result].axis != !choice->swapped && is_turned(all, gemm.result))
+    if (all->task->uses[gemm.result].axis != !choice->swapped && is_used_on_chip(all, gemm.result))
         gemm.row_grain = COEFFICIENT_COLUMNS;
     if (choice->rows > gemm_extents(&gemm, choice->swapped).rows / gemm.row_grain ||
         choice->owner_rows > gemm_part(&gemm, choice).rows / gemm.row_grain)
@@ -152,9 +157,8 @@ static void add_gemm(const Assembly *all, uint32_t op, const GemmChoice *choice)
     uint32_t left = gemm.operands[0].source, right = gemm.operands[1].source;
     if (left == right && !has_home(all, left))
         spread_home(all, left);
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++)
         find_home(all, op, &gemm.operands[i]);
-    }
     if (all->sketch->possible)
         sketch_add_gemm(all->sketch, &gemm, choice, all->table);
 }
@@ -298,8 +302,7 @@ static void add_add(const Assembly *all, uint32_t op) {
 
 /* The cast of a GELU that its own kernel can make: nothing else wants either of them, and the
  * product wants it cast early. Its lines run as the product wants them. GRAPH_NONE if there is
- * none.
- */
+ * none. */
 static uint32_t cast_of(const Assembly *all, uint32_t gelu, const Format *from, Format *to) {
     const PlanUse *use = &all->task->uses[gelu];
     const GraphOp *cast = &all->graph->ops.items[use->first];
@@ -354,16 +357,6 @@ static void add_gelu(const Assembly *all, uint32_t op) {
 
 /* ---- rows of other values */
 
-/* Evenly spread, lines along `axis`. */
-static Format even_format(const Assembly *all, const Shape *shape, uint32_t axis,
-                          Precision precision) {
-    uint32_t group = precision_group((Precision){.kind = PRECISION_F8F143});
-    Format format = plan_device_format(shape, axis == 0, group, all->options->tiles);
-    format.precision = precision;
-    format.axes[axis].padding = precision_group(precision);
-    return format;
-}
-
 /* A home of which ranges of so many rows are to be taken: if lines run along rows, each range
  * begins with panels of its own. */
 static void range_home(const Assembly *all, uint32_t value, uint32_t rows) {
@@ -371,7 +364,7 @@ static void range_home(const Assembly *all, uint32_t value, uint32_t rows) {
     uint32_t axis = all->task->uses[value].axis, ranges = info->shape.dims[0] / rows;
     uint32_t tiles = all->options->tiles / ranges;
     if (axis == 1 || (tiles == 0 && info->precision.kind == PRECISION_F16)) {
-        Format home = even_format(all, &info->shape, 1, info->precision);
+        Format home = even_format(&info->shape, 1, info->precision, all->options->tiles);
         sketch_set_home(all->sketch, value, &home);
         return;
     }
@@ -380,11 +373,7 @@ static void range_home(const Assembly *all, uint32_t value, uint32_t rows) {
         return;
     }
     Shape range = {.rank = 2, .dims = {rows, info->shape.dims[1]}};
-    PlanOptions options = *all->options;
-    options.tiles = tiles;
-    Assembly part = *all;
-    part.options = &options;
-    Format home = even_format(&part, &range, 0, info->precision);
+    Format home = even_format(&range, 0, info->precision, tiles);
     home.tile_count *= ranges;
     home.axes[0].partitions *= ranges;
     home.axes[0].groups = ranges;
@@ -415,7 +404,8 @@ static void take_rows(const Assembly *all, uint32_t index) {
         all->sketch->possible = false;
         return;
     }
-    Format home = even_format(all, &result->shape, line_axis(home_of(all, at)), result->precision);
+    Format home = even_format(&result->shape, line_axis(home_of(all, at)), result->precision,
+                              all->options->tiles);
     sketch_set_home(all->sketch, op->result, &home);
     SketchPhase phase = sketch_begin_phase(all->sketch, index);
     PlanMove move = {.source = at, .target = op->result, .source_row = (uint32_t)op->row};
@@ -433,7 +423,7 @@ static void stack_rows(const Assembly *all, uint32_t index) {
             all->sketch->possible = false;
             return;
         }
-    Format home = even_format(all, &result->shape, 1, result->precision);
+    Format home = even_format(&result->shape, 1, result->precision, all->options->tiles);
     sketch_set_home(all->sketch, op->result, &home);
     SketchPhase phase = sketch_begin_phase(all->sketch, index);
     for (uint32_t i = 0; i < op->operand_count; i++) {

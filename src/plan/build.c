@@ -86,13 +86,8 @@ static uint32_t only_cast(const Graph *graph, const PlanOptions *options) {
                                                                                  : GRAPH_NONE;
 }
 
-static Status find_cast(const Graph *graph, uint32_t op, const PlanOptions *options, Diag *diag) {
-    uint32_t source = graph->ops.items[op].operands[0], result = graph->ops.items[op].result;
-    if (!is_forced(options, source) || !is_forced(options, result)) {
-        DiagPlace place = {.tile = -1, .file = graph->file, .line = graph->ops.items[op].line};
-        return diag_error(diag, ERR_PLAN_GRAPH, place,
-                          "a cast alone can be planned only between given formats");
-    }
+/* Are the forced homes those of these values, on the tiles that there are? */
+static Status check_formats(const Graph *graph, const PlanOptions *options, Diag *diag) {
     for (size_t i = 0; i < options->format_count; i++) {
         const PlanFormat *forced = &options->formats[i];
         const GraphValue *value = &graph->values.items[forced->value];
@@ -140,14 +135,17 @@ static Status no_memory(Diag *diag) {
 }
 
 static Status find_gemms(const Graph *graph, PlanTask *task, Diag *diag) {
+    bool computes = false;
     for (uint32_t i = 0; i < graph->ops.count; i++) {
         const GraphOp *op = &graph->ops.items[i];
+        computes |=
+            op->kind != GRAPH_INPUT && op->kind != GRAPH_PARAMETER && op->kind != GRAPH_OUTPUT;
         if (op->kind == GRAPH_GEMM && op->batch > 1)
             return refuse(graph, i, diag, "a GEMM with batch axes is planned one by one matrix");
         if (op->kind == GRAPH_GEMM && !vec_push(&task->choosing, i))
             return no_memory(diag);
     }
-    return STATUS_OK;
+    return computes ? STATUS_OK : refuse(graph, 0, diag, "the graph computes nothing");
 }
 
 /* Can a bias be added by the kernel that computes the GELU of the sum? */
@@ -206,7 +204,7 @@ static void place_device_inputs(const Graph *graph, const PlanOptions *options, 
 Status task_find(const Graph *graph, const PlanOptions *options, PlanTask *task, Diag *diag) {
     *task = (PlanTask){.kind = TASK_CAST, .op = only_cast(graph, options)};
     if (task->op != GRAPH_NONE) {
-        Status status = find_cast(graph, task->op, options, diag);
+        Status status = check_formats(graph, options, diag);
         return status || vec_push(&task->choosing, task->op) ? status : no_memory(diag);
     }
     Status status = find_gemms(graph, task, diag);

@@ -8,7 +8,6 @@
 
 #include "chip/chip.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,17 +93,16 @@ static Status build_product(const Joint *joint, PlanProduct *product) {
     return status ? status : graph_add_output(product->graph, "y", result, joint->diag);
 }
 
-static bool add_product(Joint *joint, uint32_t index) {
+static void add_product(Joint *joint, uint32_t index) {
     PlanSearch *search = joint->search;
     uint32_t op = joint->task->choosing.items[index];
     for (uint32_t i = 0; i < search->product_count; i++)
         if (is_alike(joint, search->products[i].op, op)) {
             joint->product[index] = i;
-            return true;
+            return;
         }
     joint->product[index] = search->product_count;
     search->products[search->product_count++] = (PlanProduct){.op = op};
-    return true;
 }
 
 /* ---- forced grids */
@@ -132,6 +130,7 @@ static bool is_same_grid(const PlanForce *a, const PlanForce *b) {
 }
 
 static Status find_forces(const Joint *joint) {
+    static char only[] = "gemm"; /* what a product is called in a graph of its own */
     const PlanOptions *options = &joint->search->options;
     for (size_t f = 0; f < options->force_count; f++) {
         const PlanForce *force = &options->forces[f];
@@ -144,7 +143,7 @@ static Status find_forces(const Joint *joint) {
                 return diag_error(joint->diag, ERR_PLAN_GRID, DIAG_NOWHERE, "two grids for \"%s\"",
                                   force->operation);
             product->force = *force;
-            product->force.operation = (char *)(uintptr_t) "gemm";
+            product->force.operation = only;
             used = true;
         }
         if (used)
@@ -430,6 +429,7 @@ static Status search_all(Joint *joint) {
 }
 
 Status joint_search(PlanSearch *search, const PlanTask *task, PriceTable *table, Diag *diag) {
+    search->is_graph = true;
     Joint joint = {
         .graph = search->graph, .search = search, .task = task, .table = table, .diag = diag};
     Status status = search_all(&joint);

@@ -321,8 +321,12 @@ static Status read_choice(const char *line, const char *name, uint32_t number, c
                : diag_error(diag, ERR_NO_MEMORY, DIAG_NOWHERE, "reading a plan");
 }
 
+/* Homes are given where the one operation is a cast that was chosen; elsewhere they follow. */
 static void read_formats(const char *text, const Graph *graph, PlanText *read) {
     read->options.formats = read->formats;
+    const char *choice = strstr(text, "\noperation ");
+    if (!choice || !memmem(choice + 1, strcspn(choice + 1, "\n"), " cast=", 6))
+        return;
     for (const char *line = text; line; line = line ? line + 1 : NULL) {
         if (read->options.format_count < 2 &&
             read_format(line, graph, &read->formats[read->options.format_count]))

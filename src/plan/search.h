@@ -44,8 +44,9 @@ typedef struct PlanSearch {
     uint64_t grids;
     bool left_out;
     PlanCandidate least;
-    /* Of a graph of several operations: the searches for each different GEMM, and how often choices
-     * were put together and priced as a whole. */
+    /* Of anything but one GEMM or one cast: the searches for each different GEMM. Not all plans are
+     * candidates then. */
+    bool is_graph;
     PlanProduct *products;
     uint32_t product_count;
     Arena arena; /* owns the choices of candidates */

@@ -196,6 +196,16 @@ static void test_turns(void **state) {
     check_graph(text, 1, false);
 }
 
+/* Graphs without a product: their plans hold no choice. */
+static void test_no_product(void **state) {
+    (void)state;
+    check_graph("input %x \"x\" : f16[40,48]\n%q = cast %x : f8f143(s=-4)[40,48]\n"
+                "output %q \"y\"\n",
+                4, false);
+    check_graph("input %x \"x\" : f16[40,48]\n%g = gelu %x : f16[40,48]\noutput %g \"y\"\n", 7,
+                false);
+}
+
 /* For measurements by hand: a graph of one's own. */
 static void test_given(void **state) {
     (void)state;
@@ -214,7 +224,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_two_products), cmocka_unit_test(test_cast_between),
         cmocka_unit_test(test_mlp),          cmocka_unit_test(test_turns),
-        cmocka_unit_test(test_given),
+        cmocka_unit_test(test_no_product),   cmocka_unit_test(test_given),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -427,6 +427,7 @@ static void expect_graph_error(const char *text) {
 
 static void test_graphs_not_covered(void **state) {
     (void)state;
+    expect_graph_error("input %x \"x\" : f16[4,16]\noutput %x \"y\"\n");
     expect_graph_error("input %x \"x\" : f16[2,4,16]\ninput %w \"w\" : f16[16,16]\n"
                        "%y = gemm %x, %w : f16[2,4,16]\noutput %y \"y\"\n");
 }

@@ -1,3 +1,1 @@
-    nop
-    .end
-    this is not read
+../../../asm/corpus/directive-end.S

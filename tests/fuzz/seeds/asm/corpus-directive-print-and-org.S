@@ -1,6 +1,1 @@
-    nop
-    .org 16
-    nop
-    .org . + 8
-    nop
-    .print "half way"
+../../../asm/corpus/directive-print-and-org.S

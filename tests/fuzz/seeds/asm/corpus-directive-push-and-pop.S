@@ -1,16 +1,1 @@
-    .text
-    nop
-    .pushsection .rodata
-    .int 1
-    .pushsection .data, "aw"
-    .int 2
-    .popsection
-    .int 3
-    .popsection
-    nop
-    .section .data
-    .int 4
-    .previous
-    nop
-    .previous
-    .int 5
+../../../asm/corpus/directive-push-and-pop.S

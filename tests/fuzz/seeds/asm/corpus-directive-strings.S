@@ -1,3 +1,1 @@
-    .ascii "ab", "cd"
-    .asciz "line\n"
-    .string "tab\t quote\" back\\ octal\101 hex\x41"
+../../../asm/corpus/directive-strings.S

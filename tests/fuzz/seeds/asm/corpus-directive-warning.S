@@ -1,3 +1,1 @@
-    .warning "old interface"
-    .warning
-    nop
+../../../asm/corpus/directive-warning.S

@@ -1,8 +1,1 @@
-.macro loop n
-    setzi $m0, \n
-.Lloop\@:
-    nop
-    brnzdec $m0, .Lloop\@
-.endm
-    loop 3
-    loop 4
+../../../asm/corpus/macro-counter.S
