@@ -370,8 +370,8 @@ static bool descend(Joint *joint) {
     return true;
 }
 
-/* Choices of each product that begin with the first normal or swapped one, cast early or not: the
- * corners from which a descent starts. */
+/* From the best normal or the best swapped choice of each product, in every combination of the
+ * first six products. */
 static bool descend_from_corners(Joint *joint) {
     uint32_t count = joint->search->product_count;
     uint32_t corners = 1u << MIN_OF(count, 6u);
