@@ -35,6 +35,7 @@ typedef struct Exchange {
     VEC(Piece) pieces;
     VEC(Fill) fills;
     VEC(uint32_t) tiles; /* scratch: destinations of a copy */
+    uint64_t *sent;      /* [tiles] bytes of pieces that a tile is to give away */
     Status status;       /* of what failed inside callbacks */
     /* The fragments being written: */
     const Shard *target;
@@ -264,6 +265,37 @@ static void add_fragment(void *context, Fragment fragment) {
     }
 }
 
+static void check_units(void *context, Fragment fragment) {
+    bool *whole = context;
+    *whole = *whole && fragment.bytes % COPY_UNIT == 0 && fragment.source % COPY_UNIT == 0 &&
+             fragment.destination % COPY_UNIT == 0;
+}
+
+/* Can a kernel copy the piece? */
+static bool stays_in_units(const Shard *from, const Shard *to, const Piece *piece) {
+    bool whole = true;
+    fragment_each(&from->layout, &piece->from, &to->layout, &piece->to, check_units, &whole);
+    return whole;
+}
+
+/* Which copy of the source serves a copy of the target when there are more of them: the one on the
+ * tile itself, which nothing has to move for, else the one that gives least away so far. */
+static uint32_t serving_copy(const Exchange *exchange, const Format *source, const Piece *piece,
+                             uint32_t target_tile, bool may_stay) {
+    uint32_t best = 0;
+    uint64_t least = UINT64_MAX;
+    for (uint32_t copy = 0; copy < source->replicas; copy++) {
+        uint32_t tile = format_tile_of_shard(source, piece->source_shard, copy);
+        if (tile == target_tile && may_stay)
+            return copy;
+        if (tile != target_tile && exchange->sent[tile] < least) {
+            least = exchange->sent[tile];
+            best = copy;
+        }
+    }
+    return best;
+}
+
 /* Copies of the source in turn serve the copies of the target: neighbours share one. */
 static void add_piece_copies(Exchange *exchange, const Fill *fill, const Piece *piece) {
     const PlanValue *source = value_of(exchange, fill->move->source),
@@ -273,14 +305,20 @@ static void add_piece_copies(Exchange *exchange, const Fill *fill, const Piece *
     format_shard(&target->format, &target->shape, fill->shard, &to);
     exchange->target_value = fill->move->target;
     uint32_t have = source->format.replicas, want = target->format.replicas;
+    bool may_stay = have > want && exchange->local && stays_in_units(&from, &to, piece);
     for (uint32_t copy = 0; copy < want && !exchange->status;) {
-        uint32_t serving = (uint32_t)((uint64_t)copy * have / want);
+        uint32_t turn = (uint32_t)((uint64_t)copy * have / want), serving = turn;
+        if (have > want)
+            serving = serving_copy(exchange, &source->format, piece,
+                                   format_tile_of_shard(&target->format, fill->shard, copy),
+                                   may_stay);
         exchange->tiles.count = 0;
-        for (; copy < want && (uint64_t)copy * have / want == serving; copy++)
+        for (; copy < want && (uint64_t)copy * have / want == turn; copy++)
             if (!vec_push(&exchange->tiles,
                           format_tile_of_shard(&target->format, fill->shard, copy)))
                 no_memory(exchange);
         exchange->source_tile = format_tile_of_shard(&source->format, piece->source_shard, serving);
+        exchange->sent[exchange->source_tile] += region_bytes(&from.layout, &piece->from);
         exchange->source_buffer =
             lower_find(exchange->lowering->result, exchange->source_tile, fill->move->source);
         fragment_each(&from.layout, &piece->from, &to.layout, &piece->to, add_fragment, exchange);
@@ -520,7 +558,10 @@ Status lower_exchange(Lowering *lowering, const PlanStep *local, const PlanStep 
     TileGraph *graph = lowering->result;
     Exchange exchange = {.lowering = lowering,
                          .event = (uint32_t)graph->steps.count + 1 + (local != NULL),
-                         .local = local != NULL};
+                         .local = local != NULL,
+                         .sent = mem_alloc(graph->tiles, sizeof *exchange.sent)};
+    if (!exchange.sent)
+        return lower_no_memory(lowering);
     uint32_t first_copy = (uint32_t)graph->copies.count;
     add_copies(&exchange, local ? local : planned);
     bool good = exchange.status != STATUS_OK;
@@ -531,6 +572,7 @@ Status lower_exchange(Lowering *lowering, const PlanStep *local, const PlanStep 
     vec_free(&exchange.pieces);
     vec_free(&exchange.fills);
     vec_free(&exchange.tiles);
+    mem_free(exchange.sent);
     if (exchange.status)
         return exchange.status;
     return good ? STATUS_OK : lower_no_memory(lowering);

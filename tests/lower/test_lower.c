@@ -558,10 +558,48 @@ static void test_cut_words(void **state) {
     graph_free(graph);
 }
 
+/* x lies on four tiles whole, where one product reads it. Of the eight that read rows of it for the
+ * other one, four have theirs and four get them, each from another tile. */
+static void test_many_copies(void **state) {
+    (void)state;
+    static const char text[] = "input %x \"x\" : f16[64,32]\n"
+                               "parameter %u \"u\" : f16[32,64]\n"
+                               "parameter %w \"w\" : f16[32,16]\n"
+                               "%a = gemm %x, %u : f16[64,64]\n"
+                               "%b = gemm %x, %w : f16[64,16]\n"
+                               "output %a \"a\"\n"
+                               "output %b \"b\"\n";
+    Graph *graph;
+    assert_int_equal(graph_parse(text, sizeof text - 1, "copies", &graph, NULL), STATUS_OK);
+    const PlanForce forces[] = {{(char[]){"a"}, 1, 4, 1, false}, {(char[]){"b"}, 8, 1, 1, false}};
+    PlanOptions options = {.tiles = 8, .forces = forces, .force_count = COUNT_OF(forces)};
+    PlanSearch search;
+    assert_int_equal(plan_search(graph, &options, &search, NULL), STATUS_OK);
+    assert_true(search.count > 0);
+    Plan plan;
+    TileGraph tiles;
+    assert_int_equal(plan_build(&search, &search.candidates[0], &plan, NULL), STATUS_OK);
+    assert_int_equal(lower_plan(graph, &plan, &tiles, NULL), STATUS_OK);
+    assert_int_equal(tiles.exchanges, 1);
+    uint32_t words[8] = {0}, local = 0;
+    for (size_t i = 0; i < tiles.copies.count; i++)
+        words[tiles.buffers.items[tiles.copies.items[i].source.buffer].tile] +=
+            tiles.copies.items[i].words;
+    for (size_t i = 0; i < tiles.calls.count; i++)
+        local += tiles.specs.items[tiles.calls.items[i].spec].family == KERNEL_COPY;
+    for (int tile = 0; tile < 8; tile++)
+        assert_int_equal(words[tile], tile < 4 ? 64 / 8 * 32 / 2 : 0);
+    assert_true(local >= 4);
+    tile_graph_free(&tiles);
+    plan_free(&plan);
+    plan_search_free(&search);
+    graph_free(graph);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random), cmocka_unit_test(test_inner_parts),
         cmocka_unit_test(test_whole_chip), cmocka_unit_test(test_cut_words),
-        cmocka_unit_test(test_text)};
+        cmocka_unit_test(test_text), cmocka_unit_test(test_many_copies)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
