@@ -13,9 +13,8 @@ enum {
     ROW_BYTES = 32,    /* one row of a panel, in every precision */
     BLOCK_BYTES = 512, /* coefficients of one launch */
     ALIGNMENT = 32,
-    HALF = 16,                 /* bytes of a row in a half panel */
-    ROWS_MOST = 6143,          /* 32 bytes a row of one worker in a 16-bit constant */
-    HALF_LEFT_ROWS_MOST = 256, /* a packed stride from one half panel to the next */
+    HALF = 16,        /* bytes of a row in a half panel */
+    ROWS_MOST = 6143, /* 32 bytes a row of one worker in a 16-bit constant */
     OUTPUT = 0,
     LEFT = 1,
     RIGHT = 2,
@@ -58,11 +57,11 @@ static Status check_halves(const KernelGemm *gemm, Diag *diag) {
                           "less needs an operand in half panels",
                           is_f8(gemm) ? "whole panels with half a panel less"
                                       : "F16 operands in half panels");
-    if (gemm->half_left && gemm->rows > HALF_LEFT_ROWS_MOST)
+    if (gemm->half_left && gemm->rows > KERNEL_HALF_LEFT_ROWS)
         return diag_error(diag, ERR_KERNEL_SHAPE, DIAG_NOWHERE,
                           "a GEMM kernel of %" PRIu32
                           " rows with its left operand in half panels; at most %d are possible",
-                          gemm->rows, HALF_LEFT_ROWS_MOST);
+                          gemm->rows, KERNEL_HALF_LEFT_ROWS);
     return STATUS_OK;
 }
 

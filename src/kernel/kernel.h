@@ -69,12 +69,14 @@ typedef enum KernelFamily {
  * F32 (km = 8): the result is F32 in ORDER_OUTPUT, 64 * rows * groups bytes: columns of a group in
  * the order in which accumulators give them. Who wants another order permutes the columns of right.
  * Eight AMP instructions a row and panel; nothing is rounded but their sums. */
+enum { KERNEL_HALF_LEFT_ROWS = 256 }; /* a packed stride from one half panel to the next */
+
 typedef struct KernelGemm {
     PrecisionKind precision;       /* of left and right */
     bool accumulate;               /* add to the output; else the first panel starts from zero */
     bool wide_weights;             /* right lies in interleaved memory: 32 loads a panel, not 64 */
     uint32_t rows, panels, groups; /* ≥ 1 each, rows ≤ 6143 */
-    bool half_left, half_right;    /* operands in half-panel order; half_left: rows ≤ 256 */
+    bool half_left, half_right;    /* operands in half-panel order; half_left: ≤ KERNEL_HALF_LEFT_ROWS */
     bool odd;                      /* half an operand panel less; wants one of them */
     bool packed;                   /* output in blocks of 16 rows */
 } KernelGemm;

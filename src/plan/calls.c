@@ -82,20 +82,51 @@ uint64_t plan_received_offset(const Plan *plan, const PlanStep *reduce, uint32_t
     return (panel * (uint64_t)(choice->inner - 1) + number) * bytes;
 }
 
+/* Calls for each group of columns: one, or one for each block of rows of the left operand. */
+static uint32_t row_blocks(const Layout *left) {
+    return left->inner_block == left->inner ? (uint32_t)div_up(left->outer, left->outer_block) : 1;
+}
+
+static uint32_t gemm_call_count(const Plan *plan, const PlanStep *step, uint32_t tile) {
+    Shard target, left;
+    bool held = tile_shard(plan, step->target, tile, &target);
+    held = tile_shard(plan, step->sources[0], tile, &left) && held;
+    assert(held);
+    (void)held;
+    uint32_t blocks = row_blocks(&left.layout);
+    return blocks == 1 ? 1 : blocks * block_of(&target).panels;
+}
+
 uint32_t plan_call_count(const Graph *graph, const Plan *plan, const PlanStep *step,
                          uint32_t tile) {
     (void)graph;
     Shard shard;
     if (!tile_shard(plan, step->target, tile, &shard))
         return 0;
+    if (step->kind == PLAN_GEMM)
+        return gemm_call_count(plan, step, tile);
     if (step->kind != PLAN_REDUCE)
         return 1;
     PlanPiece piece = plan_owned_piece(plan, step, tile);
     return in_one_call(&piece) ? 1 : piece.panels;
 }
 
+/* The part of a product that one of several calls computes: a block of rows, a group of columns. */
+static void gemm_piece(const Shard *left, const Shard *right, uint32_t number, GemmExtents *part,
+                       PlanCall *call) {
+    uint32_t blocks = row_blocks(&left->layout), group = number / blocks;
+    if (blocks == 1)
+        return;
+    uint32_t row = number % blocks * left->layout.outer_block;
+    call->operands[0].offset = (group * part->rows + row) * ROW_BYTES;
+    call->operands[1].offset = row * left->layout.inner * left->layout.value_bytes;
+    call->operands[2].offset =
+        group * COEFFICIENT_COLUMNS * right->layout.inner * right->layout.value_bytes;
+    *part = (GemmExtents){layout_lines(&left->layout, row), 1, part->panels};
+}
+
 static void gemm_call(const Graph *graph, const Plan *plan, const PlanStep *step, uint32_t tile,
-                      PlanCall *call) {
+                      uint32_t number, PlanCall *call) {
     PlanGemm gemm = gemm_describe(graph, step->op);
     Shard target, left, right;
     bool held = tile_shard(plan, step->target, tile, &target);
@@ -108,6 +139,7 @@ static void gemm_call(const Graph *graph, const Plan *plan, const PlanStep *step
     uint32_t inner = MIN_OF(left.layout.inner, right.layout.inner);
     uint32_t width = precision_group((Precision){.kind = gemm.precision});
     GemmExtents part = {block.rows, block.panels, (uint32_t)div_up(inner, width)};
+    gemm_piece(&left, &right, number, &part, call);
     call->spec = gemm_spec(&gemm, plan_choice(plan, step->op), part, inner % width != 0);
     if (gemm.precision == PRECISION_F8F143)
         call->scalars[0] = gemm.scale;
@@ -187,7 +219,7 @@ void plan_call(const Graph *graph, const Plan *plan, const PlanStep *step, uint3
                uint32_t call, PlanCall *result) {
     *result = (PlanCall){.operands[0] = {.value = step->target}};
     switch (step->kind) {
-    case PLAN_GEMM: gemm_call(graph, plan, step, tile, result); break;
+    case PLAN_GEMM: gemm_call(graph, plan, step, tile, call, result); break;
     case PLAN_REDUCE: reduce_call(plan, step, tile, call, result); break;
     case PLAN_CAST: cast_call(graph, plan, step, tile, result); break;
     case PLAN_POINT: point_call(graph, plan, step, tile, result); break;

@@ -87,6 +87,13 @@ bool gemm_contiguous_owners(const PlanGemm *gemm, const GemmChoice *choice) {
     return choice->owner_rows == 1 || gemm_owner_block(gemm, choice).groups == 1;
 }
 
+uint32_t gemm_block_rows(const GemmChoice *choice, uint32_t rows) {
+    if (!choice->operands[gemm_operand(choice, ROLE_LEFT)].half || rows <= KERNEL_HALF_LEFT_ROWS)
+        return rows;
+    uint32_t share = (uint32_t)div_up(rows, div_up(rows, KERNEL_HALF_LEFT_ROWS));
+    return (uint32_t)align_up(share, 2); /* blocks begin at 32 bytes, whatever the inner part */
+}
+
 KernelSpec gemm_spec(const PlanGemm *gemm, const GemmChoice *choice, GemmExtents part, bool odd) {
     bool half_left = choice->operands[gemm_operand(choice, ROLE_LEFT)].half,
          half_right = choice->operands[gemm_operand(choice, ROLE_RIGHT)].half;
@@ -163,6 +170,9 @@ static Format operand_format(const PlanGemm *gemm, const GemmChoice *choice, int
                   inner_stride(choice));
     format.axes[inner].padding = precision_group(precision);
     set_half(choice, i, inner, &format);
+    uint32_t rows = gemm_part(gemm, choice).rows, block = gemm_block_rows(choice, rows);
+    if (role == ROLE_LEFT && block < rows)
+        format.order.outer_block = block;
     return format;
 }
 

@@ -61,6 +61,11 @@ bool gemm_contiguous_owners(const PlanGemm *gemm, const GemmChoice *choice);
 /* Rows and groups of the largest owner's block. */
 GemmExtents gemm_owner_block(const PlanGemm *gemm, const GemmChoice *choice);
 
+/* Rows that one kernel call takes of parts of so many: all of them, or where the left operand lies
+ * in half panels shares of at most KERNEL_HALF_LEFT_ROWS. The operand then lies in blocks of these
+ * rows, and each block has calls of its own, one for each group of columns. */
+uint32_t gemm_block_rows(const GemmChoice *choice, uint32_t rows);
+
 /* odd: the inner part is an odd number of half panels. */
 KernelSpec gemm_spec(const PlanGemm *gemm, const GemmChoice *choice, GemmExtents part, bool odd);
 

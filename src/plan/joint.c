@@ -168,6 +168,7 @@ static Status find_forces(const Joint *joint) {
 typedef struct Merit {
     uint64_t cycles, resident, peak;
     bool swapped, early;
+    bool half; /* of an early cast: producers may hold half panels */
 } Merit;
 
 /* Cycles for each value that operations value by value take, about. */
@@ -181,6 +182,8 @@ static Merit merit_of(const PlanProduct *product, const PlanGemm *gemm,
     Merit merit = {.peak = candidate->tile_bytes,
                    .swapped = choice->swapped,
                    .early = choice->operands[0].early || choice->operands[1].early};
+    for (int i = 0; i < 2; i++)
+        merit.half |= choice->operands[i].early && choice->operands[i].half;
     merit.cycles = candidate->cycles + POINT_CYCLES * format_widest_bytes(&result, shape) / 2;
     for (int i = 0; i < 2; i++) {
         if (!gemm->operands[i].parameter)
@@ -193,8 +196,8 @@ static Merit merit_of(const PlanProduct *product, const PlanGemm *gemm,
 }
 
 static bool is_better(const Merit *a, const Merit *b) {
-    return a->swapped == b->swapped && a->early == b->early && a->cycles <= b->cycles &&
-           a->resident <= b->resident && a->peak <= b->peak;
+    return a->swapped == b->swapped && a->early == b->early && a->half == b->half &&
+           a->cycles <= b->cycles && a->resident <= b->resident && a->peak <= b->peak;
 }
 
 typedef struct Kept {

@@ -119,20 +119,39 @@ static uint64_t spec_cycles(const KernelSpec *spec, int32_t scalar, unsigned sta
     return kernel_step_cycles(spec, scalars, start);
 }
 
-static uint64_t part_cycles(const PlanGemm *gemm, const GemmChoice *choice, GemmExtents part,
-                            PriceTable *table) {
+static uint64_t call_cycles(const PlanGemm *gemm, const GemmChoice *choice, GemmExtents part,
+                            unsigned start, PriceTable *table) {
     uint32_t halves = (uint32_t)choice->operands[gemm_operand(choice, ROLE_LEFT)].half |
                       (uint32_t)choice->operands[gemm_operand(choice, ROLE_RIGHT)].half << 1;
     bool odd = choice->inner == 1 && div_up(gemm->inner, HALF_PANEL) % 2 != 0;
-    PriceKey key = {KERNEL_GEMM + 16 * (uint32_t)gemm->precision,
+    PriceKey key = {KERNEL_GEMM + 16 * (uint32_t)gemm->precision + 64 * start,
                     {part.rows, part.groups, part.panels,
                      (uint32_t)choice->weights | halves << 1 | (uint32_t)odd << 3}};
     uint64_t cycles;
     if (table_find(table, &key, &cycles))
         return cycles;
     KernelSpec spec = gemm_spec(gemm, choice, part, odd);
-    cycles = spec_cycles(&spec, gemm->scale, STEP_START);
+    cycles = spec_cycles(&spec, gemm->scale, start);
     table_add(table, &key, cycles);
+    return cycles;
+}
+
+/* All calls of a part; blocks of the left operand are those of the largest part. */
+static uint64_t part_cycles(const PlanGemm *gemm, const GemmChoice *choice, GemmExtents part,
+                            PriceTable *table) {
+    uint32_t block = gemm_block_rows(choice, gemm_part(gemm, choice).rows);
+    if (part.rows <= block)
+        return call_cycles(gemm, choice, part, STEP_START, table);
+    uint64_t cycles = 0;
+    for (uint32_t group = 0; group < part.groups; group++)
+        for (uint32_t row = 0; row < part.rows; row += block) {
+            GemmExtents piece = {MIN_OF(block, part.rows - row), 1, part.panels};
+            uint64_t call = call_cycles(gemm, choice, piece,
+                                        (unsigned)((STEP_START + cycles) % CHIP_WORKERS), table);
+            if (call == 0)
+                return 0;
+            cycles += call;
+        }
     return cycles;
 }
 

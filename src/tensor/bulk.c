@@ -144,13 +144,38 @@ static void copy_drained(const Matrix *matrix, bool pack) {
     }
 }
 
-static void copy_matrix(const Matrix *matrix, bool pack) {
+static void copy_even(const Matrix *matrix, bool pack) {
     if (matrix->layout->drain)
         copy_drained(matrix, pack);
     else if (!matrix->layout->inner_is_row)
         copy_runs(matrix, pack);
     else
         copy_across(matrix, pack);
+}
+
+/* Panels of a last outer block that has fewer lines are a matrix of their own. */
+static void copy_matrix(const Matrix *matrix, bool pack) {
+    const Layout *layout = matrix->layout;
+    uint32_t rest = layout->outer % layout->outer_block, whole = layout->outer - rest;
+    uint32_t logical = layout->inner_is_row ? matrix->columns : matrix->rows;
+    Layout parts[2] = {*layout, *layout};
+    Matrix even = *matrix, last = *matrix;
+    if (rest == 0) {
+        copy_even(matrix, pack);
+        return;
+    }
+    parts[0].outer = whole;
+    parts[1].outer = parts[1].outer_block = rest;
+    even.layout = &parts[0];
+    last.layout = &parts[1];
+    *(layout->inner_is_row ? &even.columns : &even.rows) = MIN_OF(logical, whole);
+    copy_even(&even, pack);
+    if (logical <= whole)
+        return;
+    last.packed += (uint64_t)whole * layout->inner * layout->value_bytes;
+    last.logical += whole * (layout->inner_is_row ? layout->value_bytes : matrix->pitch);
+    *(layout->inner_is_row ? &last.columns : &last.rows) = logical - whole;
+    copy_even(&last, pack);
 }
 
 static uint32_t logical_width(const Shard *shard, uint32_t axis) {

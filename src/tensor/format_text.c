@@ -63,6 +63,8 @@ char *format_print(const Format *format) {
             order_names[format->order.kind], format->order.half ? "_half" : "");
     if (format->order.inner_block != 0)
         fprintf(out, "(%u,%u)", format->order.inner_block, format->order.outer_block);
+    else if (format->order.outer_block != 0)
+        fprintf(out, "(%u)", format->order.outer_block);
     fprintf(out, " %s tiles=%u+%u replicas=%u", memory_class_name(format->memory_class),
             format->first_tile, format->tile_count, format->replicas);
     for (uint32_t i = 0; i < format->axis_count; i++)
@@ -117,9 +119,12 @@ static bool scan_order(Scanner *scanner, Order *order) {
             continue;
         *order = (Order){.kind = (OrderKind)i, .half = half};
         scanner->at += length;
-        return !scan_text(scanner, "(") ||
-               (scan_number(scanner, &order->inner_block) && scan_text(scanner, ",") &&
-                scan_number(scanner, &order->outer_block) && scan_text(scanner, ")"));
+        if (!scan_text(scanner, "("))
+            return true;
+        bool left = order->kind == ORDER_LEFT || order->kind == ORDER_TRANSPOSED_LEFT;
+        return (left ||
+                (scan_number(scanner, &order->inner_block) && scan_text(scanner, ","))) &&
+               scan_number(scanner, &order->outer_block) && scan_text(scanner, ")");
     }
     return false;
 }

@@ -21,6 +21,10 @@ static bool order_may_be_half(OrderKind kind) {
            kind == ORDER_TRANSPOSED_RIGHT;
 }
 
+static bool order_is_left(OrderKind kind) {
+    return kind == ORDER_LEFT || kind == ORDER_TRANSPOSED_LEFT;
+}
+
 /* The table of order.h, with rows and columns already counted. */
 static void layout_resolve(Layout *layout, Order order, uint32_t group, uint32_t rows,
                            uint32_t columns) {
@@ -48,7 +52,12 @@ static void layout_resolve(Layout *layout, Order order, uint32_t group, uint32_t
         layout->outer_block = order.outer_block;
         break;
     case ORDER_LEFT:
-    case ORDER_TRANSPOSED_LEFT: break;
+    case ORDER_TRANSPOSED_LEFT:
+        if (order.outer_block != 0) {
+            layout->inner_block = layout->inner;
+            layout->outer_block = MIN_OF(order.outer_block, layout->outer);
+        }
+        break;
     }
 }
 
@@ -66,11 +75,12 @@ bool layout_make(Layout *layout, Order order, Precision precision, uint32_t rank
     }
     if (order.half && (!order_may_be_half(order.kind) || precision.kind != PRECISION_F8F143))
         return false;
+    bool left_blocks = order_is_left(order.kind) && order.outer_block != 0;
     if (order_is_block(order.kind) != (order.inner_block != 0) ||
-        order_is_block(order.kind) != (order.outer_block != 0))
+        (order_is_block(order.kind) || left_blocks) != (order.outer_block != 0))
         return false;
-    layout->flattened =
-        order.kind == ORDER_ROW_MAJOR || order.kind == ORDER_LEFT || order.kind == ORDER_OUTPUT;
+    layout->flattened = order.kind == ORDER_ROW_MAJOR || order.kind == ORDER_OUTPUT ||
+                        (order.kind == ORDER_LEFT && !left_blocks);
     uint64_t rows = rank >= 2 ? dims[rank - 2] : 1;
     if (layout->flattened)
         rows *= leading;
@@ -81,24 +91,26 @@ bool layout_make(Layout *layout, Order order, Precision precision, uint32_t rank
     uint32_t group = order.half ? 16 : precision_group(precision);
     layout_resolve(layout, order, group, (uint32_t)rows, rank >= 1 ? dims[rank - 1] : 1);
     return layout->inner_block % layout->group == 0 && layout->inner % layout->inner_block == 0 &&
-           layout->outer % layout->outer_block == 0;
+           (left_blocks || layout->outer % layout->outer_block == 0);
 }
 
 uint64_t layout_count(const Layout *layout) {
     return layout->matrices * layout->inner * layout->outer;
 }
 
+uint32_t layout_lines(const Layout *layout, uint32_t n) {
+    return MIN_OF(layout->outer_block, layout->outer - n);
+}
+
 /* k and n inside one matrix to the offset inside it. */
 static uint64_t matrix_offset(const Layout *layout, uint32_t k, uint32_t n) {
-    uint32_t groups = layout->inner_block / layout->group;
-    uint64_t panel = ((uint64_t)(k / layout->inner_block) * (layout->outer / layout->outer_block) +
-                      n / layout->outer_block) *
-                         groups +
-                     k % layout->inner_block / layout->group;
+    uint32_t ib = layout->inner_block, n0 = n - n % layout->outer_block;
+    uint64_t block = (uint64_t)(k / ib) * layout->outer * ib + (uint64_t)n0 * ib;
+    uint64_t panel = (uint64_t)(k % ib / layout->group) * layout_lines(layout, n0);
     uint32_t within = k % layout->group;
     if (layout->drain)
         within = order_drain_position[within];
-    return (panel * layout->outer_block + n % layout->outer_block) * layout->group + within;
+    return block + (panel + n - n0) * layout->group + within;
 }
 
 uint64_t layout_offset(const Layout *layout, const uint32_t index[]) {
@@ -124,14 +136,15 @@ void layout_index(const Layout *layout, uint64_t offset, uint32_t index[]) {
     uint32_t within = (uint32_t)(offset % layout->group);
     if (layout->drain)
         within = order_drain_column[within];
-    uint64_t line = offset / layout->group;
-    uint64_t panel = line / layout->outer_block;
-    uint32_t groups = layout->inner_block / layout->group;
-    uint32_t blocks = layout->outer / layout->outer_block;
-    uint32_t k = (uint32_t)(panel / groups / blocks) * layout->inner_block +
-                 (uint32_t)(panel % groups) * layout->group + within;
-    uint32_t n = (uint32_t)(panel / groups % blocks) * layout->outer_block +
-                 (uint32_t)(line % layout->outer_block);
+    uint32_t ib = layout->inner_block;
+    uint64_t inner_block = offset / ((uint64_t)layout->outer * ib);
+    offset %= (uint64_t)layout->outer * ib;
+    uint64_t outer_block = offset / ((uint64_t)layout->outer_block * ib);
+    offset %= (uint64_t)layout->outer_block * ib;
+    uint32_t n = (uint32_t)outer_block * layout->outer_block;
+    uint64_t line = offset / layout->group, lines = layout_lines(layout, n);
+    uint32_t k = (uint32_t)inner_block * ib + (uint32_t)(line / lines) * layout->group + within;
+    n += (uint32_t)(line % lines);
     uint32_t row = layout->inner_is_row ? k : n;
     uint32_t column = layout->inner_is_row ? n : k;
     uint32_t rank = layout->rank;

@@ -8,12 +8,15 @@
  *   panel  = ((k / IB) * (N / OB) + n / OB) * (IB / g) + (k % IB) / g
  *   offset = panel * g * OB + (n % OB) * g + permute(k % g)
  *
+ * if OB divides N; else the last panels of an inner block have fewer lines, those that are left.
  * With g = values in 32 bytes (precision_group), or 16 for the half-panel orders of F143:
  *
  *   order             inner axis  g          IB         OB          public name
  *   row_major         columns     C          C          R           -
  *   left              columns     g          g          R           AMP left, A panels
+ *   left, in blocks   columns     g          K          block       A panels of a block of rows each
  *   transposed_left   rows        g          g          C           left of the transpose
+ *     in blocks       rows        g          K          block
  *   right             rows        g          K          16          coefficient panels [K,N]
  *   transposed_right  columns     g          K          16          right of the transpose
  *   output            columns     16, drain  16         R           accumulator drain order
@@ -25,8 +28,8 @@
  * in numeric order: 0 1 8 9 2 3 10 11 4 5 12 13 6 7 14 15 by physical position. Panel orders:
  * poplibs lib/poplin (1x1 convolution) and ipu-stack (GEMM operands).
  *
- * Axes before the last two are flattened into the rows by row_major, left and output; the other
- * orders store one packed matrix after the other.
+ * Axes before the last two are flattened into the rows by row_major, left (not in blocks) and
+ * output; the other orders store one packed matrix after the other.
  */
 #pragma once
 
@@ -47,7 +50,8 @@ typedef enum OrderKind {
 typedef struct Order {
     OrderKind kind;
     bool half;                         /* F143 in 16-byte lines; left, right and their transposes */
-    uint32_t inner_block, outer_block; /* block orders only, else 0 */
+    uint32_t inner_block; /* block orders only, else 0 */
+    uint32_t outer_block; /* the same; left and transposed_left in blocks: their lines */
 } Order;
 
 enum { COEFFICIENT_COLUMNS = 16 }; /* outputs of one AMP coefficient panel */
@@ -67,7 +71,7 @@ typedef struct Layout {
     bool flattened;    /* leading axes are part of the rows, else one matrix after another */
     bool drain;
     uint32_t inner, outer; /* K and N; N counts flattened rows */
-    uint32_t group, inner_block, outer_block;
+    uint32_t group, inner_block, outer_block; /* a last outer block may have fewer lines */
     uint64_t matrices; /* 1 if flattened */
 } Layout;
 
@@ -79,6 +83,9 @@ bool layout_make(Layout *layout, Order order, Precision precision, uint32_t rank
 
 /* Number of values the shard stores: product of the extents. */
 uint64_t layout_count(const Layout *layout);
+
+/* Lines of the panels that begin with line n, a multiple of outer_block. */
+uint32_t layout_lines(const Layout *layout, uint32_t n);
 
 /* Offset in values of the value at `index` (rank numbers), and back. */
 uint64_t layout_offset(const Layout *layout, const uint32_t index[]);

@@ -104,9 +104,10 @@ static uint64_t count_raw(const Layout *layout, const Cover *cover, uint64_t lin
     return count + (y == g ? panels : lines * line_runs(layout, 0, y));
 }
 
-/* Whole multiples of `block` in [from, to). */
-static uint32_t whole_blocks(uint32_t from, uint32_t to, uint32_t block) {
-    uint32_t low = (uint32_t)div_up(from, block), high = to / block;
+/* Whole blocks in [from, to), the last one of the extent, which may be shorter, among them. */
+static uint32_t whole_blocks(uint32_t from, uint32_t to, uint32_t block, uint32_t extent) {
+    uint32_t low = (uint32_t)div_up(from, block);
+    uint32_t high = to == extent ? (uint32_t)div_up(to, block) : to / block;
     return high > low ? high - low : 0;
 }
 
@@ -134,9 +135,9 @@ uint64_t span_count(const Layout *layout, const Region *region) {
     uint32_t groups_crossed = (cover.k1 - 1) / g - cover.k0 / g;
     uint32_t blocks_crossed = (cover.k1 - 1) / ib - cover.k0 / ib;
     /* A panel whole along the outer axis meets the next group's; */
-    count -= (uint64_t)whole_blocks(cover.n0, cover.n1, ob) * (groups_crossed - blocks_crossed);
+    count -= (uint64_t)whole_blocks(cover.n0, cover.n1, ob, layout->outer) * (groups_crossed - blocks_crossed);
     /* the last group of a whole inner block meets the first group of the next panel column; */
-    count -= (uint64_t)(panels - 1) * whole_blocks(cover.k0, cover.k1, ib);
+    count -= (uint64_t)(panels - 1) * whole_blocks(cover.k0, cover.k1, ib, layout->inner);
     /* an inner block covered to the outer end meets the next one; a whole matrix meets the next. */
     bool whole_outer = cover.n0 == 0 && cover.n1 == layout->outer;
     if (whole_outer)

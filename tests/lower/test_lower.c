@@ -470,6 +470,52 @@ static void test_inner_parts(void **state) {
     }
 }
 
+/* More rows in half panels than a kernel call takes: blocks of them, with calls of their own. */
+static void test_row_blocks(void **state) {
+    (void)state;
+    const struct {
+        uint32_t rows, inner, columns;
+        PlanForce force;
+        uint32_t calls; /* of tile 0: blocks of rows by groups of columns */
+    } cases[] = {
+        {513, 48, 40, {(char[]){"y"}, 2, 1, 1, false}, 2 * 3},
+        {700, 208, 16, {(char[]){"y"}, 1, 1, 3, false}, 3},
+        {300, 80, 33, {(char[]){"y"}, 1, 2, 2, false}, 2 * 2},
+        {20, 96, 530, {(char[]){"y"}, 1, 1, 2, true}, 3 * 2},
+    };
+    Random random = random_seed(257);
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        Case test = {.rows = cases[i].rows,
+                     .inner = cases[i].inner,
+                     .columns = cases[i].columns,
+                     .left = {PRECISION_F8F143, -3},
+                     .right = {PRECISION_F8F143, -3},
+                     .cast_left = true,
+                     .cast_right = true,
+                     .force = cases[i].force,
+                     .options = {.tiles = 8, .device_input = true, .force_count = 1}};
+        test.options.forces = &test.force;
+        case_open(&test);
+        int left = test.force.swapped ? 1 : 0, checked = 0;
+        for (size_t k = 0; k < test.search.count && checked < 6; k++) {
+            const PlanCandidate *candidate = &test.search.candidates[k];
+            if (!candidate->gemm.operands[left].half)
+                continue;
+            checked++;
+            check_candidate(&test, candidate, &random);
+            assert_int_equal(plan_build(&test.search, candidate, &test.plan, NULL), STATUS_OK);
+            for (uint32_t s = 0; s < test.plan.step_count; s++)
+                if (test.plan.steps[s].kind == PLAN_GEMM)
+                    assert_int_equal(
+                        plan_call_count(test.graph, &test.plan, &test.plan.steps[s], 0),
+                        cases[i].calls);
+            plan_free(&test.plan);
+        }
+        assert_true(checked > 0);
+        case_close(&test);
+    }
+}
+
 /* The whole chip: every tile beyond the grid is idle, priced bytes equal lowered ones. */
 static void test_whole_chip(void **state) {
     (void)state;
@@ -599,7 +645,8 @@ static void test_many_copies(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random), cmocka_unit_test(test_inner_parts),
-        cmocka_unit_test(test_whole_chip), cmocka_unit_test(test_cut_words),
-        cmocka_unit_test(test_text), cmocka_unit_test(test_many_copies)};
+        cmocka_unit_test(test_row_blocks), cmocka_unit_test(test_whole_chip),
+        cmocka_unit_test(test_cut_words), cmocka_unit_test(test_text),
+        cmocka_unit_test(test_many_copies)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

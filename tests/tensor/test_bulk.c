@@ -58,6 +58,8 @@ static Format random_format(Random *random, const Shape *shape) {
         format.order.inner_block = precision_group(format.precision) * (1 + below(random, 2));
         format.order.outer_block = 8 * (1 + below(random, 2));
     }
+    if (format.order.kind == ORDER_LEFT || format.order.kind == ORDER_TRANSPOSED_LEFT)
+        format.order.outer_block = below(random, 2) ? 1 + below(random, 70) : 0;
     format.order.half = format.precision.kind == PRECISION_F8F143 &&
                         format.order.kind >= ORDER_LEFT &&
                         format.order.kind <= ORDER_TRANSPOSED_RIGHT && below(random, 2);

@@ -331,6 +331,13 @@ static void test_text(void **state) {
     text = format_print(&format);
     assert_string_equal(text, block);
     mem_free(text);
+    static const char left[] = "f8f143(s=-4) transposed_left_half(244) standard tiles=0+5 "
+                               "replicas=5";
+    assert_int_equal(format_parse(left, &format, NULL), STATUS_OK);
+    assert_int_equal(format.order.outer_block, 244);
+    text = format_print(&format);
+    assert_string_equal(text, left);
+    mem_free(text);
 
     static const struct {
         const char *text;

@@ -49,10 +49,16 @@ static void write_flattened(Writer *writer, uint32_t width, bool drain, uint64_t
 static void write_matrix(Writer *writer, Order order, uint64_t m, uint32_t g) {
     uint32_t rows = writer->dims[writer->rank - 2], columns = writer->dims[writer->rank - 1];
     switch (order.kind) {
-    case ORDER_TRANSPOSED_LEFT:
-        for (uint32_t k = 0; k < rows; k += g)
-            write_panel(writer, m, true, k, g, 0, columns, false);
+    case ORDER_LEFT:
+    case ORDER_TRANSPOSED_LEFT: {
+        bool row = order.kind == ORDER_TRANSPOSED_LEFT;
+        uint32_t inner = row ? rows : columns, outer = row ? columns : rows;
+        uint32_t block = order.outer_block ? order.outer_block : outer;
+        for (uint32_t n = 0; n < outer; n += block)
+            for (uint32_t k = 0; k < inner; k += g)
+                write_panel(writer, m, row, k, g, n, MIN_OF(block, outer - n), false);
         break;
+    }
     case ORDER_TRANSPOSED_OUTPUT:
         for (uint32_t k = 0; k < rows; k += 16)
             write_panel(writer, m, true, k, 16, 0, columns, true);
@@ -86,7 +92,7 @@ static void write_expected(Writer *writer, Order order, uint32_t g) {
     if (order.kind == ORDER_ROW_MAJOR) {
         for (uint64_t i = 0; i < matrices * rows * columns; i++)
             writer->expected[writer->next++] = (uint32_t)i;
-    } else if (order.kind == ORDER_LEFT || order.kind == ORDER_OUTPUT) {
+    } else if ((order.kind == ORDER_LEFT && !order.outer_block) || order.kind == ORDER_OUTPUT) {
         bool drain = order.kind == ORDER_OUTPUT;
         write_flattened(writer, drain ? 16 : g, drain, matrices);
     } else {
@@ -167,6 +173,8 @@ static void test_every_element(void **state) {
             break;
         case ORDER_LEFT: break;
         }
+        if (order.kind == ORDER_LEFT || order.kind == ORDER_TRANSPOSED_LEFT)
+            order.outer_block = below(&random, 2) ? 1 + below(&random, 50) : 0;
         uint32_t dims[SHAPE_MAX_RANK], rank = 2 + below(&random, 3);
         for (uint32_t i = 0; i + 2 < rank; i++)
             dims[i] = 1 + below(&random, 3);

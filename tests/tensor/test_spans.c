@@ -77,6 +77,8 @@ static Layout random_layout(Random *random, Precision precision, uint32_t rank,
             order.inner_block = precision_group(precision) * (1 + below(random, 2));
             order.outer_block = 8 * (1 + below(random, 3));
         }
+        if (order.kind == ORDER_LEFT || order.kind == ORDER_TRANSPOSED_LEFT)
+            order.outer_block = below(random, 2) ? 1 + below(random, 40) : 0;
         uint32_t dims[SHAPE_MAX_RANK];
         for (uint32_t i = 0; i + 2 < rank; i++)
             dims[i] = leading[i];
