@@ -76,7 +76,7 @@ typedef struct KernelGemm {
     bool accumulate;               /* add to the output; else the first panel starts from zero */
     bool wide_weights;             /* right lies in interleaved memory: 32 loads a panel, not 64 */
     uint32_t rows, panels, groups; /* ≥ 1 each, rows ≤ 6143 */
-    bool half_left, half_right;    /* operands in half-panel order; half_left: ≤ KERNEL_HALF_LEFT_ROWS */
+    bool half_left, half_right;    /* in half-panel order; left: KERNEL_HALF_LEFT_ROWS at most */
     bool odd;                      /* half an operand panel less; wants one of them */
     bool packed;                   /* output in blocks of 16 rows */
 } KernelGemm;

@@ -122,8 +122,7 @@ static bool scan_order(Scanner *scanner, Order *order) {
         if (!scan_text(scanner, "("))
             return true;
         bool left = order->kind == ORDER_LEFT || order->kind == ORDER_TRANSPOSED_LEFT;
-        return (left ||
-                (scan_number(scanner, &order->inner_block) && scan_text(scanner, ","))) &&
+        return (left || (scan_number(scanner, &order->inner_block) && scan_text(scanner, ","))) &&
                scan_number(scanner, &order->outer_block) && scan_text(scanner, ")");
     }
     return false;

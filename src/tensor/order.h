@@ -14,9 +14,9 @@
  *   order             inner axis  g          IB         OB          public name
  *   row_major         columns     C          C          R           -
  *   left              columns     g          g          R           AMP left, A panels
- *   left, in blocks   columns     g          K          block       A panels of a block of rows each
  *   transposed_left   rows        g          g          C           left of the transpose
- *     in blocks       rows        g          K          block
+ *   left in blocks    columns     g          K          block       A panels, block by block
+ *   its transpose     rows        g          K          block
  *   right             rows        g          K          16          coefficient panels [K,N]
  *   transposed_right  columns     g          K          16          right of the transpose
  *   output            columns     16, drain  16         R           accumulator drain order
@@ -49,7 +49,7 @@ typedef enum OrderKind {
 
 typedef struct Order {
     OrderKind kind;
-    bool half;                         /* F143 in 16-byte lines; left, right and their transposes */
+    bool half;            /* F143 in 16-byte lines; left, right and their transposes */
     uint32_t inner_block; /* block orders only, else 0 */
     uint32_t outer_block; /* the same; left and transposed_left in blocks: their lines */
 } Order;
@@ -70,9 +70,9 @@ typedef struct Layout {
     bool inner_is_row; /* the inner axis is the last but one */
     bool flattened;    /* leading axes are part of the rows, else one matrix after another */
     bool drain;
-    uint32_t inner, outer; /* K and N; N counts flattened rows */
+    uint32_t inner, outer;                    /* K and N; N counts flattened rows */
     uint32_t group, inner_block, outer_block; /* a last outer block may have fewer lines */
-    uint64_t matrices; /* 1 if flattened */
+    uint64_t matrices;                        /* 1 if flattened */
 } Layout;
 
 /* Resolves; false if the order does not suit the extents (a multiple is violated, a block is 0,

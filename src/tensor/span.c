@@ -135,7 +135,8 @@ uint64_t span_count(const Layout *layout, const Region *region) {
     uint32_t groups_crossed = (cover.k1 - 1) / g - cover.k0 / g;
     uint32_t blocks_crossed = (cover.k1 - 1) / ib - cover.k0 / ib;
     /* A panel whole along the outer axis meets the next group's; */
-    count -= (uint64_t)whole_blocks(cover.n0, cover.n1, ob, layout->outer) * (groups_crossed - blocks_crossed);
+    count -= (uint64_t)whole_blocks(cover.n0, cover.n1, ob, layout->outer) *
+             (groups_crossed - blocks_crossed);
     /* the last group of a whole inner block meets the first group of the next panel column; */
     count -= (uint64_t)(panels - 1) * whole_blocks(cover.k0, cover.k1, ib, layout->inner);
     /* an inner block covered to the outer end meets the next one; a whole matrix meets the next. */

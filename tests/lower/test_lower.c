@@ -644,9 +644,9 @@ static void test_many_copies(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random), cmocka_unit_test(test_inner_parts),
+        cmocka_unit_test(test_random),     cmocka_unit_test(test_inner_parts),
         cmocka_unit_test(test_row_blocks), cmocka_unit_test(test_whole_chip),
-        cmocka_unit_test(test_cut_words), cmocka_unit_test(test_text),
+        cmocka_unit_test(test_cut_words),  cmocka_unit_test(test_text),
         cmocka_unit_test(test_many_copies)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
