@@ -15,10 +15,21 @@ enum { TW_PROFILE_CAUSES = 14 };
 /* "multiply_adds", …; cause < TW_PROFILE_CAUSES. */
 const char *tw_profile_cause(unsigned cause);
 
+/* By the closed forms of the plan; by the calls and rows of the package; as it was simulated. */
+typedef enum TwProfileFigure { TW_PREDICTED, TW_SCHEDULED, TW_SIMULATED } TwProfileFigure;
+enum { TW_PROFILE_FIGURES = 3 };
+/* "predicted", "scheduled", "simulated" */
+const char *tw_profile_figure(TwProfileFigure figure);
+
 typedef struct TwProfileTotals {
     unsigned tiles;
-    uint64_t cycles, cycles_sampled, scheduled_cycles, predicted_cycles;
-    double causes[TW_PROFILE_CAUSES]; /* mean over all tiles; they add up to cycles */
+    uint64_t cycles[TW_PROFILE_FIGURES], cycles_sampled;
+    /* Mean over all tiles; they add up to the figure's cycles. */
+    double causes[TW_PROFILE_FIGURES][TW_PROFILE_CAUSES];
+    /* Sums over the exchange phases, and the one whose horizon is farthest above its bound: its
+     * step, or -1 if there is none. */
+    uint64_t horizon, bound;
+    int worst_phase;
 } TwProfileTotals;
 
 TwProfileTotals tw_profile_totals(const TwProfile *profile);
@@ -31,8 +42,10 @@ typedef struct TwProfileRow {
     const char *name, *operation; /* of a tile: "tile" and "" */
     unsigned number;              /* of the step or tile; of the first step of a kernel */
     /* Of steps: see docs/profile.md. */
-    uint64_t predicted, scheduled, scheduled_sampled, simulated_sampled;
-    double causes[TW_PROFILE_CAUSES]; /* mean over all tiles, of a tile its own */
+    uint64_t cycles[TW_PROFILE_FIGURES], scheduled_sampled, simulated_sampled;
+    /* Mean over all tiles; of a tile its own, as simulated. */
+    double causes[TW_PROFILE_FIGURES][TW_PROFILE_CAUSES];
+    uint64_t horizon, bound; /* of the rows of an exchange: events, words; else 0 */
 } TwProfileRow;
 
 /* Rows of a table, free with tw_profile_rows_free; strings live as long as the profile. */

@@ -51,10 +51,15 @@ TwStatus api_generate_weights(TwContext *context, const TwGraph *graph, uint64_t
 /* Takes over the package, also when there is no memory for the handle. */
 TwStatus api_wrap_package(TwContext *context, Package *package, TwPackage **handle);
 
+/* A device that keeps the time lines that a profile is made from. */
+TwStatus api_device_open(TwContext *context, const TwPackage *package, bool timeline,
+                         TwDevice **device);
 /* The first step of a profile, after an invocation of "run_sampled" that took cycles_sampled; graph
- * is that of the package. prof_end follows after one of "run"; prof_free in any case. */
+ * is that of the package. The second one after one of "run" that took `cycles` (ERR_PROF_LONG).
+ * prof_free in any case. */
 Status api_profile_begin(const Package *package, const Graph *graph, Device *device,
                          uint64_t cycles_sampled, Profile *profile, Diag *diag);
+Status api_profile_end(Device *device, uint64_t cycles, Profile *profile, Diag *diag);
 /* Runs `command` (found through PATH, no shell) on a file as the C preprocessor and reads what it
  * writes; mem_free. Errors: ERR_CPP_START, ERR_CPP_FAILED. */
 Status api_preprocess(const char *source, const TwAssembleOptions *options, char **text,

@@ -92,7 +92,7 @@ static TwStatus run_bench(Bench *bench) {
     TwBenchReport *report = bench->report;
     const Graph *graph = bench->graph->graph;
     Diag *diag = &bench->context->diag;
-    TwStatus status = tw_device_open(bench->context, report->package, &bench->device);
+    TwStatus status = api_device_open(bench->context, report->package, true, &bench->device);
     for (uint32_t op = 0; op < graph->ops.count && status == 0; op++)
         if (graph->ops.items[op].kind == GRAPH_INPUT)
             status = tw_device_generate(bench->device, graph->ops.items[op].name,
@@ -108,8 +108,8 @@ static TwStatus run_bench(Bench *bench) {
     if (status == 0)
         status = tw_device_run(bench->device, false, &report->run);
     if (status == 0)
-        status = (TwStatus)prof_end(bench->device->device, report->run.cycles,
-                                    &report->profile->profile, diag);
+        status = (TwStatus)api_profile_end(bench->device->device, report->run.cycles,
+                                           &report->profile->profile, diag);
     return status;
 }
 

@@ -3,12 +3,14 @@
 #include "base/text.h"
 #include "emit/emit.h"
 
-TwStatus tw_device_open(TwContext *context, const TwPackage *package, TwDevice **device) {
+TwStatus api_device_open(TwContext *context, const TwPackage *package, bool timeline,
+                         TwDevice **device) {
     TwDevice *opened = mem_alloc(1, sizeof *opened);
     if (!opened)
         return api_no_memory(context);
     *opened = (TwDevice){.context = context, .package = package->package};
-    RunOptions options = {.machine = {.checks = context->checks ? MACHINE_CHECK_ALL : 0}};
+    RunOptions options = {
+        .machine = {.checks = context->checks ? MACHINE_CHECK_ALL : 0, .timeline = timeline}};
     Status status =
         run_open(package->package, context->pool, &options, &opened->device, &context->diag);
     if (status == STATUS_OK)
@@ -16,6 +18,10 @@ TwStatus tw_device_open(TwContext *context, const TwPackage *package, TwDevice *
     else
         mem_free(opened);
     return (TwStatus)status;
+}
+
+TwStatus tw_device_open(TwContext *context, const TwPackage *package, TwDevice **device) {
+    return api_device_open(context, package, false, device);
 }
 
 void tw_device_close(TwDevice *device) {

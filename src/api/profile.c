@@ -5,6 +5,10 @@
 #include <string.h>
 
 _Static_assert((unsigned)TW_PROFILE_CAUSES == (unsigned)PROF_CAUSES, "the causes of prof.h");
+_Static_assert((unsigned)TW_PROFILE_FIGURES == (unsigned)PROF_FIGURES &&
+                   (unsigned)TW_PREDICTED == (unsigned)PROF_PREDICTED &&
+                   (unsigned)TW_SCHEDULED == (unsigned)PROF_SCHEDULED,
+               "the figures of prof.h");
 
 void tw_profile_free(TwProfile *profile) {
     if (!profile)
@@ -33,24 +37,41 @@ const char *tw_profile_cause(unsigned cause) {
     return prof_cause_name((ProfCause)cause);
 }
 
-static void add_step(const Profile *profile, size_t step, double causes[TW_PROFILE_CAUSES]) {
-    for (unsigned cause = 0; cause < PROF_CAUSES; cause++)
-        causes[cause] += (double)prof_sum(profile, step, cause) / profile->tiles;
+const char *tw_profile_figure(TwProfileFigure figure) {
+    return prof_figure_name((ProfFigure)figure);
+}
+
+static void add_step(const Profile *profile, size_t step,
+                     double causes[TW_PROFILE_FIGURES][TW_PROFILE_CAUSES]) {
+    for (unsigned figure = 0; figure < PROF_FIGURES; figure++)
+        for (unsigned cause = 0; cause < PROF_CAUSES; cause++)
+            causes[figure][cause] +=
+                (double)profile->steps.items[step].causes[figure][cause] / profile->tiles;
 }
 
 TwProfileTotals tw_profile_totals(const TwProfile *handle) {
     const Profile *profile = &handle->profile;
-    TwProfileTotals totals = {.tiles = profile->tiles,
-                              .cycles = profile->cycles,
-                              .cycles_sampled = profile->cycles_sampled,
-                              .scheduled_cycles = profile->scheduled_cycles,
-                              .predicted_cycles = profile->predicted_cycles};
-    for (unsigned cause = 0; cause < PROF_CAUSES; cause++) {
-        int64_t sum = 0;
-        for (size_t s = 0; s < profile->steps.count; s++)
-            sum += prof_sum(profile, s, cause);
-        totals.causes[cause] = (double)sum / profile->tiles;
+    TwProfileTotals totals = {
+        .tiles = profile->tiles, .cycles_sampled = profile->cycles_sampled, .worst_phase = -1};
+    memcpy(totals.cycles, profile->cycles, sizeof totals.cycles);
+    uint64_t horizon = 0, bound = 0; /* of the worst one */
+    for (size_t s = 0; s < profile->steps.count; s++) {
+        const ProfStep *step = &profile->steps.items[s];
+        totals.horizon += step->horizon;
+        totals.bound += step->bound;
+        if (step->bound && (uint64_t)step->horizon * bound >= horizon * step->bound) {
+            totals.worst_phase = (int)s;
+            horizon = step->horizon;
+            bound = step->bound;
+        }
     }
+    for (unsigned figure = 0; figure < PROF_FIGURES; figure++)
+        for (unsigned cause = 0; cause < PROF_CAUSES; cause++) {
+            int64_t sum = 0;
+            for (size_t s = 0; s < profile->steps.count; s++)
+                sum += profile->steps.items[s].causes[figure][cause];
+            totals.causes[figure][cause] = (double)sum / profile->tiles;
+        }
     return totals;
 }
 
@@ -65,10 +86,12 @@ static size_t step_rows(const Profile *profile, bool merge, TwProfileRow *rows) 
             rows[count++] = (TwProfileRow){.name = step->name,
                                            .operation = merge ? "" : step->operation,
                                            .number = (unsigned)s};
-        rows[at].predicted += step->predicted;
-        rows[at].scheduled += step->scheduled;
+        for (unsigned figure = 0; figure < PROF_FIGURES; figure++)
+            rows[at].cycles[figure] += step->cycles[figure];
         rows[at].scheduled_sampled += step->scheduled_sampled;
         rows[at].simulated_sampled += step->simulated_sampled;
+        rows[at].horizon += step->horizon;
+        rows[at].bound += step->bound;
         add_step(profile, s, rows[at].causes);
     }
     return count;
@@ -79,7 +102,7 @@ static size_t tile_rows(const Profile *profile, TwProfileRow *rows) {
         rows[tile] = (TwProfileRow){.name = "tile", .operation = "", .number = tile};
         for (size_t s = 0; s < profile->steps.count; s++)
             for (unsigned cause = 0; cause < PROF_CAUSES; cause++)
-                rows[tile].causes[cause] +=
+                rows[tile].causes[TW_SIMULATED][cause] +=
                     profile->cells[(s * profile->tiles + tile) * PROF_CAUSES + cause];
     }
     return profile->tiles;

@@ -81,13 +81,13 @@ static void put_workload(Cli *cli, const Arguments *arguments, const Workload *w
     cli_put(cli, "device_input", json_boolean(arguments->compile.device_input));
 }
 
-static void put_result(Cli *cli, const TwBenchReport *report) {
+static TwStatus put_result(Cli *cli, const TwBenchReport *report) {
     char digest[TW_DIGEST_TEXT];
     tw_package_digest(report->package, digest);
     report_bindings(cli, report->package);
     cli_put_whole(cli, "cycles", report->run.cycles);
     cli_put_whole(cli, "cycles_sampled", report->sampled.cycles);
-    profile_put_causes(cli, report->profile);
+    TwStatus status = profile_put(cli, report->profile);
     cli_put_real(cli, "max_abs_error", report->max_abs_error);
     cli_put_real(cli, "rel_rms_error", report->rel_rms_error);
     cli_put(cli, "bit_exact", json_boolean(report->bit_exact));
@@ -97,6 +97,7 @@ static void put_result(Cli *cli, const TwBenchReport *report) {
     cli_put_whole(cli, "peak_rss_bytes", peak_rss_bytes());
     cli_put_whole(cli, "package_bytes", report->package_bytes);
     cli_put(cli, "content_digest", cli_text(digest));
+    return status;
 }
 
 static void print_result(const Arguments *arguments, const Workload *workload,
@@ -173,10 +174,10 @@ static TwStatus bench(Cli *cli, Arguments *arguments, const Workload *workload, 
         compile_report(cli, &arguments->compile, &report.compile);
     }
     if (status == 0) {
-        put_result(cli, &report);
+        status = put_result(cli, &report);
         if (!cli->report)
             print_result(arguments, workload, &report);
-        if (arguments->profile) {
+        if (arguments->profile && status == 0) {
             if (!cli->report)
                 profile_print_causes(report.profile);
             status = tw_profile_write(cli->context, report.profile, arguments->profile);

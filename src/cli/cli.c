@@ -236,7 +236,7 @@ int cli_end(Cli *cli, TwStatus status, bool failed) {
         status = (TwStatus)diag_status(&cli->diag);
     if (cli->report) {
         put_messages(cli);
-        json_dumpf(cli->report, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+        json_dumpf(cli->report, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
         fputc('\n', stdout);
     }
     Status flushed = flush_output(cli);

@@ -19,76 +19,164 @@ static json_t *causes_of(const double causes[TW_PROFILE_CAUSES]) {
     return object;
 }
 
-void profile_put_causes(Cli *cli, const TwProfile *profile) {
-    cli_put(cli, "cycles_by_cause", causes_of(tw_profile_totals(profile).causes));
+/* "cycles_by_cause" as simulated, "predicted_by_cause", "scheduled_by_cause". */
+static void put_figures(json_t *object,
+                        const double causes[TW_PROFILE_FIGURES][TW_PROFILE_CAUSES]) {
+    json_object_set_new(object, "cycles_by_cause", causes_of(causes[TW_SIMULATED]));
+    json_object_set_new(object, "predicted_by_cause", causes_of(causes[TW_PREDICTED]));
+    json_object_set_new(object, "scheduled_by_cause", causes_of(causes[TW_SCHEDULED]));
 }
 
-void profile_print_causes(const TwProfile *profile) {
-    TwProfileTotals totals = tw_profile_totals(profile);
-    puts("cycles by cause, mean over the tiles");
-    for (unsigned cause = 0; cause < TW_PROFILE_CAUSES; cause++)
-        if (totals.causes[cause] > 0 || totals.causes[cause] < 0)
-            printf("  %-18s %12.1f  %5.1f %%\n", tw_profile_cause(cause), totals.causes[cause],
-                   100 * totals.causes[cause] / (double)totals.cycles);
-    printf("  %-18s %12.1f\n", "sum", (double)totals.cycles);
+static double exchange_ratio(uint64_t horizon, uint64_t bound) {
+    return bound ? (double)horizon / (double)bound : 0;
 }
 
-static void put_rows(Cli *cli, const char *key, const TwProfileRow *rows, size_t count,
-                     bool steps) {
+static json_t *step_json(const TwProfileRow *step) {
+    json_t *row = json_object();
+    json_object_set_new(row, "number", json_integer(step->number));
+    json_object_set_new(row, "name", cli_text(step->name));
+    json_object_set_new(row, "operation", cli_text(step->operation));
+    for (unsigned figure = 0; figure < TW_PROFILE_FIGURES; figure++)
+        json_object_set_new(row, tw_profile_figure((TwProfileFigure)figure),
+                            json_integer((json_int_t)step->cycles[figure]));
+    json_object_set_new(row, "scheduled_sampled",
+                        json_integer((json_int_t)step->scheduled_sampled));
+    json_object_set_new(row, "simulated_sampled",
+                        json_integer((json_int_t)step->simulated_sampled));
+    if (step->bound) {
+        json_object_set_new(row, "horizon", json_integer((json_int_t)step->horizon));
+        json_object_set_new(row, "bound", json_integer((json_int_t)step->bound));
+    }
+    put_figures(row, step->causes);
+    return row;
+}
+
+static json_t *steps_json(const TwProfileRow *rows, size_t count) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(list, step_json(&rows[i]));
+    return list;
+}
+
+static json_t *tiles_json(const TwProfileRow *rows, size_t count) {
     json_t *list = json_array();
     for (size_t i = 0; i < count; i++) {
         json_t *row = json_object();
         json_object_set_new(row, "number", json_integer(rows[i].number));
-        if (steps) {
-            json_object_set_new(row, "name", cli_text(rows[i].name));
-            json_object_set_new(row, "operation", cli_text(rows[i].operation));
-            json_object_set_new(row, "predicted", json_integer((json_int_t)rows[i].predicted));
-            json_object_set_new(row, "scheduled", json_integer((json_int_t)rows[i].scheduled));
-            json_object_set_new(row, "scheduled_sampled",
-                                json_integer((json_int_t)rows[i].scheduled_sampled));
-            json_object_set_new(row, "simulated_sampled",
-                                json_integer((json_int_t)rows[i].simulated_sampled));
-        }
-        json_object_set_new(row, "cycles_by_cause", causes_of(rows[i].causes));
+        json_object_set_new(row, "cycles_by_cause", causes_of(rows[i].causes[TW_SIMULATED]));
         json_array_append_new(list, row);
     }
-    cli_put(cli, key, list);
+    return list;
 }
 
-static void print_causes(const TwProfileRow *row) {
-    for (unsigned cause = 0; cause < TW_PROFILE_CAUSES; cause++)
-        if (row->causes[cause] > 0 || row->causes[cause] < 0)
-            printf(" %s %.1f", tw_profile_cause(cause), row->causes[cause]);
-    putchar('\n');
-}
-
-static void print_rows(const TwProfileRow *rows, size_t count, bool steps) {
-    if (steps)
-        puts(
-            "     step                              predicted  scheduled  with samples  simulated");
-    for (size_t i = 0; i < count; i++) {
-        const TwProfileRow *row = &rows[i];
-        if (steps)
-            printf("%4u %-12s %-20s %9llu  %9llu  %12llu  %9llu\n    ", row->number, row->name,
-                   row->operation, (unsigned long long)row->predicted,
-                   (unsigned long long)row->scheduled, (unsigned long long)row->scheduled_sampled,
-                   (unsigned long long)row->simulated_sampled);
-        else
-            printf("tile %4u:", row->number);
-        print_causes(row);
-    }
-}
-
-static TwStatus show(Cli *cli, const TwProfile *profile, TwProfileBy by, const char *key) {
+static TwStatus put_rows(Cli *cli, const TwProfile *profile, TwProfileBy by, const char *key) {
     TwProfileRow *rows;
     size_t count;
     TwStatus status = tw_profile_rows(cli->context, profile, by, &rows, &count);
     if (status)
         return status;
+    cli_put(cli, key, by == TW_BY_TILE ? tiles_json(rows, count) : steps_json(rows, count));
+    tw_profile_rows_free(rows);
+    return 0;
+}
+
+/* Of the totals what bench does not report by itself. */
+static void put_totals(Cli *cli, const TwProfileTotals *totals) {
+    json_t *object = json_object();
+    put_figures(object, totals->causes);
+    const char *key;
+    json_t *value;
+    json_object_foreach(object, key, value) cli_put(cli, key, json_incref(value));
+    json_decref(object);
+    json_t *exchange = json_object();
+    json_object_set_new(exchange, "horizon", json_integer((json_int_t)totals->horizon));
+    json_object_set_new(exchange, "bound", json_integer((json_int_t)totals->bound));
+    json_object_set_new(exchange, "ratio",
+                        cli_real(exchange_ratio(totals->horizon, totals->bound)));
+    json_object_set_new(exchange, "worst_phase",
+                        totals->worst_phase < 0 ? json_null() : json_integer(totals->worst_phase));
+    cli_put(cli, "exchange", exchange);
+}
+
+TwStatus profile_put(Cli *cli, const TwProfile *profile) {
+    TwProfileTotals totals = tw_profile_totals(profile);
+    put_totals(cli, &totals);
+    if (!cli->report)
+        return 0;
+    TwStatus status = put_rows(cli, profile, TW_BY_STEP, "phases");
+    return status ? status : put_rows(cli, profile, TW_BY_KERNEL, "kernels");
+}
+
+static bool has_cause(const double causes[TW_PROFILE_FIGURES][TW_PROFILE_CAUSES], unsigned cause) {
+    for (unsigned figure = 0; figure < TW_PROFILE_FIGURES; figure++)
+        if (causes[figure][cause] > 0 || causes[figure][cause] < 0)
+            return true;
+    return false;
+}
+
+static void print_cause(const char *name, const double causes[][TW_PROFILE_CAUSES],
+                        unsigned cause) {
+    printf("  %-18s %12.1f %12.1f %12.1f", name, causes[TW_PREDICTED][cause],
+           causes[TW_SCHEDULED][cause], causes[TW_SIMULATED][cause]);
+}
+
+void profile_print_causes(const TwProfile *profile) {
+    TwProfileTotals totals = tw_profile_totals(profile);
+    puts("cycles by cause, mean over the tiles\n"
+         "                        predicted    scheduled    simulated");
+    for (unsigned cause = 0; cause < TW_PROFILE_CAUSES; cause++)
+        if (has_cause(totals.causes, cause)) {
+            print_cause(tw_profile_cause(cause), totals.causes, cause);
+            printf("  %5.1f %%\n",
+                   100 * totals.causes[TW_SIMULATED][cause] / (double)totals.cycles[TW_SIMULATED]);
+        }
+    printf("  %-18s %12.1f %12.1f %12.1f\n", "sum", (double)totals.cycles[TW_PREDICTED],
+           (double)totals.cycles[TW_SCHEDULED], (double)totals.cycles[TW_SIMULATED]);
+}
+
+static void print_steps(const TwProfileRow *rows, size_t count) {
+    puts("     step                               predicted    scheduled    simulated  "
+         "(with samples)");
+    for (size_t i = 0; i < count; i++) {
+        const TwProfileRow *row = &rows[i];
+        printf("%4u %-12s %-20s", row->number, row->name, row->operation);
+        for (unsigned figure = 0; figure < TW_PROFILE_FIGURES; figure++)
+            printf(" %*llu", figure ? 12 : 6, (unsigned long long)row->cycles[figure]);
+        printf("  (%llu, %llu)", (unsigned long long)row->scheduled_sampled,
+               (unsigned long long)row->simulated_sampled);
+        if (row->bound)
+            printf(" horizon %llu, bound %llu: %.3f", (unsigned long long)row->horizon,
+                   (unsigned long long)row->bound, exchange_ratio(row->horizon, row->bound));
+        putchar('\n');
+        for (unsigned cause = 0; cause < TW_PROFILE_CAUSES; cause++)
+            if (has_cause(row->causes, cause)) {
+                fputs("     ", stdout);
+                print_cause(tw_profile_cause(cause), row->causes, cause);
+                putchar('\n');
+            }
+    }
+}
+
+static void print_tiles(const TwProfileRow *rows, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        const double *causes = rows[i].causes[TW_SIMULATED];
+        printf("tile %4u:", rows[i].number);
+        for (unsigned cause = 0; cause < TW_PROFILE_CAUSES; cause++)
+            if (causes[cause] > 0 || causes[cause] < 0)
+                printf(" %s %.1f", tw_profile_cause(cause), causes[cause]);
+        putchar('\n');
+    }
+}
+
+static TwStatus show(Cli *cli, const TwProfile *profile, TwProfileBy by, const char *key) {
     if (cli->report)
-        put_rows(cli, key, rows, count, by != TW_BY_TILE);
-    else
-        print_rows(rows, count, by != TW_BY_TILE);
+        return put_rows(cli, profile, by, key);
+    TwProfileRow *rows;
+    size_t count;
+    TwStatus status = tw_profile_rows(cli->context, profile, by, &rows, &count);
+    if (status)
+        return status;
+    (by == TW_BY_TILE ? print_tiles : print_steps)(rows, count);
     tw_profile_rows_free(rows);
     return 0;
 }
@@ -96,11 +184,11 @@ static TwStatus show(Cli *cli, const TwProfile *profile, TwProfileBy by, const c
 static TwStatus profile(Cli *cli, const Arguments *arguments, const TwProfile *read) {
     TwProfileTotals totals = tw_profile_totals(read);
     cli_put_whole(cli, "tiles", totals.tiles);
-    cli_put_whole(cli, "cycles", totals.cycles);
+    cli_put_whole(cli, "cycles", totals.cycles[TW_SIMULATED]);
     cli_put_whole(cli, "cycles_sampled", totals.cycles_sampled);
-    cli_put_whole(cli, "scheduled_cycles", totals.scheduled_cycles);
-    cli_put_whole(cli, "predicted_cycles", totals.predicted_cycles);
-    profile_put_causes(cli, read);
+    cli_put_whole(cli, "scheduled_cycles", totals.cycles[TW_SCHEDULED]);
+    cli_put_whole(cli, "predicted_cycles", totals.cycles[TW_PREDICTED]);
+    put_totals(cli, &totals);
     TwStatus status = 0;
     if (arguments->by & 1u << BY_CAUSE && !cli->report)
         profile_print_causes(read);

@@ -3,7 +3,7 @@
 
 #include "cli/cli.h"
 
-/* Adds cycles_by_cause to the report. */
-void profile_put_causes(Cli *cli, const TwProfile *profile);
-/* Prints each cause that has cycles, and its share. */
+/* Adds the causes of all figures, phases and kernels to the report. */
+TwStatus profile_put(Cli *cli, const TwProfile *profile);
+/* Prints each cause that has cycles in all figures, and its share. */
 void profile_print_causes(const TwProfile *profile);

@@ -12,14 +12,18 @@ static const char schema[] =
     "CREATE TABLE meta(key TEXT PRIMARY KEY, value NOT NULL);"
     "CREATE TABLE causes(cause INTEGER PRIMARY KEY, name TEXT NOT NULL);"
     "CREATE TABLE steps(step INTEGER PRIMARY KEY, name TEXT NOT NULL, operation TEXT NOT NULL,"
-    " predicted INTEGER NOT NULL, scheduled INTEGER NOT NULL, scheduled_sampled INTEGER NOT NULL,"
-    " simulated_sampled INTEGER NOT NULL, cells BLOB NOT NULL);"
-    "CREATE TABLE attribution(step INTEGER, cause INTEGER, tile_cycles INTEGER NOT NULL,"
-    " PRIMARY KEY(step, cause)) WITHOUT ROWID;"
-    "CREATE TABLE tiles(tile INTEGER PRIMARY KEY, program INTEGER NOT NULL);"
-    "CREATE TABLE buffers(program INTEGER, ordinal INTEGER, name TEXT NOT NULL,"
+    " predicted INTEGER NOT NULL, scheduled INTEGER NOT NULL, simulated INTEGER NOT NULL,"
+    " scheduled_sampled INTEGER NOT NULL, simulated_sampled INTEGER NOT NULL,"
+    " horizon INTEGER NOT NULL, bound INTEGER NOT NULL, cells BLOB NOT NULL);"
+    "CREATE TABLE attribution(step INTEGER, cause INTEGER, predicted INTEGER NOT NULL,"
+    " scheduled INTEGER NOT NULL, simulated INTEGER NOT NULL, PRIMARY KEY(step, cause))"
+    " WITHOUT ROWID;"
+    "CREATE TABLE tiles(tile INTEGER PRIMARY KEY, map INTEGER NOT NULL);"
+    "CREATE TABLE buffers(map INTEGER, ordinal INTEGER, name TEXT NOT NULL,"
     " address INTEGER NOT NULL, size INTEGER NOT NULL, first INTEGER NOT NULL,"
-    " last INTEGER NOT NULL, PRIMARY KEY(program, ordinal)) WITHOUT ROWID;";
+    " last INTEGER NOT NULL, PRIMARY KEY(map, ordinal)) WITHOUT ROWID;"
+    "CREATE TABLE rows(step INTEGER, tile INTEGER, address INTEGER NOT NULL,"
+    " size INTEGER NOT NULL, PRIMARY KEY(step, tile)) WITHOUT ROWID;";
 
 typedef struct File {
     const char *path;
@@ -68,10 +72,10 @@ static bool write_meta(File *file, const Profile *profile) {
         uint64_t value;
     } wholes[] = {
         {"tiles", profile->tiles},
-        {"cycles", profile->cycles},
+        {"cycles", profile->cycles[PROF_SIMULATED]},
         {"cycles_sampled", profile->cycles_sampled},
-        {"scheduled_cycles", profile->scheduled_cycles},
-        {"predicted_cycles", profile->predicted_cycles},
+        {"scheduled_cycles", profile->cycles[PROF_SCHEDULED]},
+        {"predicted_cycles", profile->cycles[PROF_PREDICTED]},
     };
     bool good = prepare(file, "INSERT INTO meta VALUES(?,?)");
     for (size_t i = 0; i < COUNT_OF(wholes) && good; i++) {
@@ -93,12 +97,14 @@ static bool write_causes(File *file, const Profile *profile) {
         bind_text(file, 2, prof_cause_name(cause));
         good = insert(file);
     }
-    good = good && prepare(file, "INSERT INTO attribution VALUES(?,?,?)");
+    good = good && prepare(file, "INSERT INTO attribution VALUES(?,?,?,?,?)");
     for (size_t s = 0; s < profile->steps.count; s++)
         for (unsigned cause = 0; cause < PROF_CAUSES && good; cause++) {
             bind_whole(file, 1, s);
             bind_whole(file, 2, cause);
-            bind_whole(file, 3, (uint64_t)prof_sum(profile, s, cause));
+            for (int figure = 0; figure < PROF_FIGURES; figure++)
+                sqlite3_bind_int64(file->statement, 3 + figure,
+                                   profile->steps.items[s].causes[figure][cause]);
             good = insert(file);
         }
     return good;
@@ -108,7 +114,7 @@ static bool write_steps(File *file, const Profile *profile) {
     size_t size = (size_t)profile->tiles * PROF_CAUSES * sizeof(int32_t);
     size_t bound = ZSTD_compressBound(size);
     void *packed = mem_alloc(bound, 1);
-    bool good = packed && prepare(file, "INSERT INTO steps VALUES(?,?,?,?,?,?,?,?)");
+    bool good = packed && prepare(file, "INSERT INTO steps VALUES(?,?,?,?,?,?,?,?,?,?,?)");
     for (size_t s = 0; s < profile->steps.count && good; s++) {
         const ProfStep *step = &profile->steps.items[s];
         const int32_t *cells = profile->cells + s * profile->tiles * PROF_CAUSES;
@@ -117,12 +123,14 @@ static bool write_steps(File *file, const Profile *profile) {
         bind_whole(file, 1, s);
         bind_text(file, 2, step->name);
         bind_text(file, 3, step->operation);
-        bind_whole(file, 4, step->predicted);
-        bind_whole(file, 5, step->scheduled);
-        bind_whole(file, 6, step->scheduled_sampled);
-        bind_whole(file, 7, step->simulated_sampled);
+        for (int figure = 0; figure < PROF_FIGURES; figure++)
+            bind_whole(file, 4 + figure, step->cycles[figure]);
+        bind_whole(file, 7, step->scheduled_sampled);
+        bind_whole(file, 8, step->simulated_sampled);
+        bind_whole(file, 9, step->horizon);
+        bind_whole(file, 10, step->bound);
         if (good)
-            sqlite3_bind_blob64(file->statement, 8, packed, used, SQLITE_STATIC);
+            sqlite3_bind_blob64(file->statement, 11, packed, used, SQLITE_STATIC);
         good = good && insert(file);
     }
     mem_free(packed);
@@ -133,19 +141,28 @@ static bool write_memory(File *file, const Profile *profile) {
     bool good = prepare(file, "INSERT INTO tiles VALUES(?,?)");
     for (uint32_t tile = 0; tile < profile->tiles && good; tile++) {
         bind_whole(file, 1, tile);
-        bind_whole(file, 2, profile->program[tile]);
+        bind_whole(file, 2, profile->map[tile]);
         good = insert(file);
     }
     good = good && prepare(file, "INSERT INTO buffers VALUES(?,?,?,?,?,?,?)");
     for (size_t i = 0; i < profile->buffers.count && good; i++) {
         const ProfBuffer *buffer = &profile->buffers.items[i];
-        bind_whole(file, 1, buffer->program);
+        bind_whole(file, 1, buffer->map);
         bind_whole(file, 2, i);
         bind_text(file, 3, buffer->name);
         bind_whole(file, 4, buffer->address);
         bind_whole(file, 5, buffer->size);
         bind_whole(file, 6, buffer->first);
         bind_whole(file, 7, buffer->last);
+        good = insert(file);
+    }
+    good = good && prepare(file, "INSERT INTO rows VALUES(?,?,?,?)");
+    for (size_t i = 0; i < profile->rows.count && good; i++) {
+        const ProfRow *row = &profile->rows.items[i];
+        bind_whole(file, 1, row->step);
+        bind_whole(file, 2, row->tile);
+        bind_whole(file, 3, row->address);
+        bind_whole(file, 4, row->size);
         good = insert(file);
     }
     return good;
@@ -224,13 +241,16 @@ static Status read_meta(File *file, Profile *profile) {
         sqlite3_step(file->statement) != SQLITE_ROW)
         return sqlite_damaged(file);
     uint64_t tiles = column_whole(file, 0);
-    profile->cycles = column_whole(file, 1);
+    profile->cycles[PROF_SIMULATED] = column_whole(file, 1);
     profile->cycles_sampled = column_whole(file, 2);
-    profile->scheduled_cycles = column_whole(file, 3);
-    profile->predicted_cycles = column_whole(file, 4);
+    profile->cycles[PROF_SCHEDULED] = column_whole(file, 3);
+    profile->cycles[PROF_PREDICTED] = column_whole(file, 4);
     const unsigned char *digest = sqlite3_column_text(file->statement, 5);
-    if (tiles < 1 || tiles > CHIP_TILES || profile->cycles > INT32_MAX || !digest ||
-        strlen((const char *)digest) != PACKAGE_DIGEST_TEXT - 1)
+    bool good = tiles >= 1 && tiles <= CHIP_TILES && digest &&
+                strlen((const char *)digest) == PACKAGE_DIGEST_TEXT - 1;
+    for (int figure = 0; figure < PROF_FIGURES; figure++)
+        good = good && profile->cycles[figure] <= INT32_MAX;
+    if (!good)
         return damaged(file, "the head of the profile is wrong");
     memcpy(profile->digest, digest, PACKAGE_DIGEST_TEXT);
     profile->tiles = (uint32_t)tiles;
@@ -245,8 +265,8 @@ static Status read_cells(const File *file, Profile *profile) {
     if (!grown)
         return no_memory(file);
     profile->cells = grown;
-    const void *packed = sqlite3_column_blob(file->statement, 6);
-    size_t bytes = (size_t)sqlite3_column_bytes(file->statement, 6);
+    const void *packed = sqlite3_column_blob(file->statement, 9);
+    size_t bytes = (size_t)sqlite3_column_bytes(file->statement, 9);
     if (!packed ||
         ZSTD_decompress(grown + (profile->steps.count - 1) * count, size, packed, bytes) != size)
         return damaged(file, "the cells of a step cannot be decompressed");
@@ -254,17 +274,19 @@ static Status read_cells(const File *file, Profile *profile) {
 }
 
 static Status read_steps(File *file, Profile *profile) {
-    if (!prepare(file, "SELECT name, operation, predicted, scheduled, scheduled_sampled,"
-                       " simulated_sampled, cells FROM steps ORDER BY step"))
+    if (!prepare(file, "SELECT name, operation, predicted, scheduled, simulated, scheduled_sampled,"
+                       " simulated_sampled, horizon, bound, cells FROM steps ORDER BY step"))
         return sqlite_damaged(file);
     int code;
     while ((code = sqlite3_step(file->statement)) == SQLITE_ROW) {
-        ProfStep step = {.name = column_text(file, 0, &profile->arena),
-                         .operation = column_text(file, 1, &profile->arena),
-                         .predicted = column_whole(file, 2),
-                         .scheduled = column_whole(file, 3),
-                         .scheduled_sampled = column_whole(file, 4),
-                         .simulated_sampled = column_whole(file, 5)};
+        ProfStep step = {
+            .name = column_text(file, 0, &profile->arena),
+            .operation = column_text(file, 1, &profile->arena),
+            .cycles = {column_whole(file, 2), column_whole(file, 3), column_whole(file, 4)},
+            .scheduled_sampled = column_whole(file, 5),
+            .simulated_sampled = column_whole(file, 6),
+            .horizon = (uint32_t)column_whole(file, 7),
+            .bound = (uint32_t)column_whole(file, 8)};
         if (!step.name || !step.operation || !vec_push(&profile->steps, step))
             return no_memory(file);
         Status status = read_cells(file, profile);
@@ -274,22 +296,39 @@ static Status read_steps(File *file, Profile *profile) {
     return code == SQLITE_DONE ? STATUS_OK : sqlite_damaged(file);
 }
 
-static Status read_memory(File *file, Profile *profile) {
-    profile->program = mem_alloc(profile->tiles, sizeof *profile->program);
-    if (!profile->program)
+static Status read_causes(File *file, const Profile *profile) {
+    if (!prepare(file, "SELECT step, cause, predicted, scheduled, simulated FROM attribution"))
+        return sqlite_damaged(file);
+    int code;
+    while ((code = sqlite3_step(file->statement)) == SQLITE_ROW) {
+        uint64_t step = column_whole(file, 0), cause = column_whole(file, 1);
+        if (step >= profile->steps.count || cause >= PROF_CAUSES)
+            return damaged(file, "a cause or a step does not exist");
+        for (int figure = 0; figure < PROF_FIGURES; figure++)
+            profile->steps.items[step].causes[figure][cause] =
+                sqlite3_column_int64(file->statement, 2 + figure);
+    }
+    return code == SQLITE_DONE ? STATUS_OK : sqlite_damaged(file);
+}
+
+static Status read_tiles(File *file, Profile *profile) {
+    profile->map = mem_alloc(profile->tiles, sizeof *profile->map);
+    if (!profile->map)
         return no_memory(file);
-    if (!prepare(file, "SELECT tile, program FROM tiles ORDER BY tile"))
+    if (!prepare(file, "SELECT tile, map FROM tiles ORDER BY tile"))
         return sqlite_damaged(file);
     uint32_t count = 0;
     while (sqlite3_step(file->statement) == SQLITE_ROW) {
         if (count >= profile->tiles || column_whole(file, 0) != count)
             return damaged(file, "the numbers of the tiles are wrong");
-        profile->program[count++] = (uint32_t)column_whole(file, 1);
+        profile->map[count++] = (uint32_t)column_whole(file, 1);
     }
-    if (count != profile->tiles)
-        return damaged(file, "tiles are missing");
-    if (!prepare(file, "SELECT program, name, address, size, first, last FROM buffers"
-                       " ORDER BY program, ordinal"))
+    return count == profile->tiles ? STATUS_OK : damaged(file, "tiles are missing");
+}
+
+static Status read_memory(File *file, Profile *profile) {
+    if (!prepare(file, "SELECT map, name, address, size, first, last FROM buffers"
+                       " ORDER BY map, ordinal"))
         return sqlite_damaged(file);
     int code;
     while ((code = sqlite3_step(file->statement)) == SQLITE_ROW) {
@@ -299,18 +338,54 @@ static Status read_memory(File *file, Profile *profile) {
         if (!buffer.name || !vec_push(&profile->buffers, buffer))
             return no_memory(file);
     }
+    if (code != SQLITE_DONE ||
+        !prepare(file, "SELECT step, tile, address, size FROM rows ORDER BY step, tile"))
+        return sqlite_damaged(file);
+    while ((code = sqlite3_step(file->statement)) == SQLITE_ROW) {
+        ProfRow row = {(uint32_t)column_whole(file, 0), (uint32_t)column_whole(file, 1),
+                       (uint32_t)column_whole(file, 2), (uint32_t)column_whole(file, 3)};
+        if (!vec_push(&profile->rows, row))
+            return no_memory(file);
+    }
     return code == SQLITE_DONE ? STATUS_OK : sqlite_damaged(file);
 }
 
-static Status check_sums(const File *file, const Profile *profile) {
-    for (uint32_t tile = 0; tile < profile->tiles; tile++) {
-        int64_t sum = 0;
-        for (size_t s = 0; s < profile->steps.count; s++)
+/* The cells add up to the cycles of every tile and to the sums of every cause. */
+static Status check_cells(const File *file, const Profile *profile) {
+    int64_t *tiles = mem_alloc(profile->tiles, sizeof *tiles);
+    if (!tiles)
+        return no_memory(file);
+    const int32_t *cell = profile->cells;
+    bool good = true;
+    for (size_t s = 0; s < profile->steps.count; s++) {
+        int64_t causes[PROF_CAUSES] = {0};
+        for (uint32_t tile = 0; tile < profile->tiles; tile++)
+            for (unsigned cause = 0; cause < PROF_CAUSES; cause++, cell++) {
+                causes[cause] += *cell;
+                tiles[tile] += *cell;
+            }
+        good &= memcmp(causes, profile->steps.items[s].causes[PROF_SIMULATED], sizeof causes) == 0;
+    }
+    for (uint32_t tile = 0; tile < profile->tiles; tile++)
+        good &= tiles[tile] == (int64_t)profile->cycles[PROF_SIMULATED];
+    mem_free(tiles);
+    return good ? STATUS_OK : damaged(file, "the cycles of the tiles do not add up");
+}
+
+/* The sums of every figure add up to its cycles. */
+static Status check_figures(const File *file, const Profile *profile) {
+    for (int figure = 0; figure < PROF_FIGURES; figure++) {
+        uint64_t cycles = 0, causes = 0; /* unsigned: what is wrong may wrap */
+        for (size_t s = 0; s < profile->steps.count; s++) {
+            const ProfStep *step = &profile->steps.items[s];
+            cycles += step->cycles[figure];
             for (unsigned cause = 0; cause < PROF_CAUSES; cause++)
-                sum += profile->cells[(s * profile->tiles + tile) * PROF_CAUSES + cause];
-        if (sum != (int64_t)profile->cycles)
+                causes += (uint64_t)step->causes[figure][cause];
+        }
+        if (cycles != profile->cycles[figure] || causes != cycles * profile->tiles)
             return diag_error(file->diag, ERR_PROF_DAMAGED, place_of(file),
-                              "the cycles of tile %u do not add up to those of the run", tile);
+                              "the %s cycles of the steps do not add up",
+                              prof_figure_name((ProfFigure)figure));
     }
     return STATUS_OK;
 }
@@ -334,8 +409,14 @@ Status prof_read(const char *path, Profile *profile, Diag *diag) {
     if (status == STATUS_OK)
         status = read_steps(&file, profile);
     if (status == STATUS_OK)
+        status = read_causes(&file, profile);
+    if (status == STATUS_OK)
+        status = read_tiles(&file, profile);
+    if (status == STATUS_OK)
         status = read_memory(&file, profile);
     if (status == STATUS_OK)
-        status = check_sums(&file, profile);
+        status = check_cells(&file, profile);
+    if (status == STATUS_OK)
+        status = check_figures(&file, profile);
     return close_file(&file, status);
 }

@@ -2,21 +2,22 @@
  *
  * A profile is made from a package and a device that has run it (api/attribute.c). Each tile's
  * time, from the release of the opening host barrier to the last arrival at the closing one, is cut
- * into steps and each step into causes, without a rest: the cells of a tile add up to `cycles`. The
- * cuts come from what the package holds (its plan, lowered once more; the horizons of its rows) by
- * the formulas that the simulator is held to; where a tile ends at another cycle than these say,
- * the difference is a cause of its own.
+ * into steps and each step into causes, without a rest, three times: as the plan predicts it, as it
+ * is scheduled, and as it was simulated. The cuts come from what the package holds (its plan,
+ * lowered once more; the horizons of its rows) by the formulas that the simulator is held to; where
+ * a simulated tile comes to a barrier at another cycle than these say, the difference is a cause of
+ * its own.
  */
 #pragma once
 
 #include "base/diag.h"
 #include "base/mem.h"
-#include "run/run.h"
+#include "pack/pack.h"
 
 #include <stdio.h>
 
 #define PROF_APPLICATION_ID 0x54574B32 /* "TWK2" */
-#define PROF_VERSION        1          /* user_version */
+#define PROF_VERSION        2          /* user_version */
 
 typedef enum ProfCause {
     PROF_MULTIPLY_ADDS,     /* logical products at the full rate of the matrix unit */
@@ -36,45 +37,57 @@ typedef enum ProfCause {
     PROF_CAUSES
 } ProfCause;
 
+typedef enum ProfFigure {
+    PROF_PREDICTED, /* by the closed forms of the plan */
+    PROF_SCHEDULED, /* by rows and kernel calls as they are in the package */
+    PROF_SIMULATED,
+    PROF_FIGURES
+} ProfFigure;
+
 /* "multiply_adds", … */
 const char *prof_cause_name(ProfCause cause);
+
+/* "predicted", … */
+const char *prof_figure_name(ProfFigure figure);
 
 typedef struct ProfStep {
     const char *name;      /* kernel family, "exchange", or "end": behind the last step */
     const char *operation; /* value of the graph that it works for, "" for the end */
-    uint64_t predicted;    /* by the plan, of the slowest tile */
-    /* From the last tile's end of the step before to that of this one. The first from the schedule;
-     * the others with a sample before every step, by the schedule and as simulated. */
-    uint64_t scheduled, scheduled_sampled, simulated_sampled;
+    /* Of the slowest tile as the plan has it; else from the last tile's end of the step before to
+     * that of this one. With a cycle sample before every step by the schedule and as simulated. */
+    uint64_t cycles[PROF_FIGURES], scheduled_sampled, simulated_sampled;
+    /* Tile-cycles: over all steps and causes those of a figure are its cycles times the tiles. */
+    int64_t causes[PROF_FIGURES][PROF_CAUSES];
+    uint32_t horizon, bound; /* of the rows of an exchange, in events; else 0 */
 } ProfStep;
 
-/* A buffer in the memory of the tiles of a program; events as in placement. */
+/* What lies in tiles of one memory map, their rows apart; events as in placement. */
 typedef struct ProfBuffer {
-    uint32_t program;
+    uint32_t map;
     const char *name;
     uint32_t address, size, first, last;
 } ProfBuffer;
 
+/* Exchange code, loaded once. */
+typedef struct ProfRow {
+    uint32_t step, tile, address, size;
+} ProfRow;
+
 typedef struct Profile {
     uint32_t tiles;
-    uint64_t cycles, cycles_sampled, scheduled_cycles, predicted_cycles;
-    char digest[PACKAGE_DIGEST_TEXT]; /* of the package */
-    VEC(ProfStep) steps;              /* those of the plan, then "end" */
-    int32_t *cells;                   /* [(step * tiles + tile) * PROF_CAUSES + cause] */
-    uint32_t *program;                /* [tiles] */
-    VEC(ProfBuffer) buffers;          /* by program */
+    uint64_t cycles[PROF_FIGURES], cycles_sampled; /* the latter as simulated */
+    char digest[PACKAGE_DIGEST_TEXT];              /* of the package */
+    VEC(ProfStep) steps;                           /* those of the plan, then "end" */
+    int32_t *cells;          /* as simulated: [(step * tiles + tile) * PROF_CAUSES + cause] */
+    uint32_t *map;           /* [tiles] */
+    VEC(ProfBuffer) buffers; /* by map */
+    VEC(ProfRow) rows;       /* by step, tile */
     Arena arena;
 } Profile;
 
-/* The second step of making a profile. The first one has filled in all but `cycles` and the last
- * step, whose cells hold, as PROF_UNSCHEDULED, when the tile ends by the schedule, and 1 as
- * PROF_IDLE if it had nothing to do since the last barrier. This one turns them into what they mean
- * for an invocation of "run" that took `cycles`. ERR_PROF_LONG. */
-Status prof_end(const Device *device, uint64_t cycles, Profile *profile, Diag *diag);
 void prof_free(Profile *profile);
 
-/* Sum over the tiles. All causes of all steps add up to cycles * tiles. */
-int64_t prof_sum(const Profile *profile, size_t step, ProfCause cause);
+bool prof_is_exchange(const ProfStep *step);
 
 /* SQLite, as docs/profile.md says; the whole file or none. Errors: ERR_FILE_*. */
 Status prof_write(const Profile *profile, const char *path, Diag *diag);

@@ -33,9 +33,9 @@ static void put_head(FILE *out, const Profile *profile) {
             "{\"tiles\":%u,\"cycles\":%" PRIu64 ",\"cycles_sampled\":%" PRIu64
             ",\"scheduled_cycles\":%" PRIu64 ",\"predicted_cycles\":%" PRIu64
             ",\"content_digest\":\"%s\",\"memory\":[%u,%u],\"causes\":[",
-            profile->tiles, profile->cycles, profile->cycles_sampled, profile->scheduled_cycles,
-            profile->predicted_cycles, profile->digest, (unsigned)CHIP_TILE_MEM_BASE,
-            (unsigned)CHIP_TILE_MEM_END);
+            profile->tiles, profile->cycles[PROF_SIMULATED], profile->cycles_sampled,
+            profile->cycles[PROF_SCHEDULED], profile->cycles[PROF_PREDICTED], profile->digest,
+            (unsigned)CHIP_TILE_MEM_BASE, (unsigned)CHIP_TILE_MEM_END);
     for (unsigned cause = 0; cause < PROF_CAUSES; cause++)
         fprintf(out, "%s\"%s\"", cause ? "," : "", prof_cause_name(cause));
     fputs("],\"steps\":[", out);
@@ -45,9 +45,17 @@ static void put_head(FILE *out, const Profile *profile) {
         put_text(out, step->name);
         fputc(',', out);
         put_text(out, step->operation);
-        fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]", step->predicted,
-                step->scheduled, step->scheduled_sampled, step->simulated_sampled);
+        for (int figure = 0; figure < PROF_FIGURES; figure++)
+            fprintf(out, ",%" PRIu64, step->cycles[figure]);
+        fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%u,%u]", step->scheduled_sampled,
+                step->simulated_sampled, step->horizon, step->bound);
     }
+    fputs("],\"sums\":[", out);
+    for (size_t s = 0; s < profile->steps.count; s++)
+        for (int figure = 0; figure < PROF_FIGURES; figure++)
+            for (unsigned cause = 0; cause < PROF_CAUSES; cause++)
+                fprintf(out, "%s%" PRId64, s || figure || cause ? "," : "",
+                        profile->steps.items[s].causes[figure][cause]);
     fputc(']', out);
 }
 
@@ -84,7 +92,21 @@ static void put_cells(FILE *out, const Profile *profile) {
     fputc(']', out);
 }
 
-/* Buffers of each program as numbers: name, address, size, first, last event. */
+/* Rows of each exchange as numbers: tile, address, size. */
+static void put_rows(FILE *out, const Profile *profile) {
+    fputs(",\"rows\":{", out);
+    for (size_t i = 0; i < profile->rows.count; i++) {
+        const ProfRow *row = &profile->rows.items[i];
+        if (i == 0 || row[-1].step != row->step)
+            fprintf(out, "%s\"%u\":[", i ? "]," : "", row->step);
+        else
+            fputc(',', out);
+        fprintf(out, "%u,%u,%u", row->tile, row->address, row->size);
+    }
+    fputs(profile->rows.count ? "]}}" : "}}", out);
+}
+
+/* Buffers of each map as numbers: name, address, size, first, last event. */
 static bool put_memory(FILE *out, const Profile *profile) {
     StrMap *names = strmap_create();
     bool memory = names != NULL;
@@ -98,22 +120,23 @@ static bool put_memory(FILE *out, const Profile *profile) {
         put_text(out, name);
         memory = strmap_put(names, name, count++);
     }
-    fputs("],\"program\":[", out);
+    fputs("],\"map\":[", out);
     for (uint32_t tile = 0; tile < profile->tiles; tile++)
-        fprintf(out, "%s%u", tile ? "," : "", profile->program[tile]);
+        fprintf(out, "%s%u", tile ? "," : "", profile->map[tile]);
     fputs("],\"buffers\":{", out);
     for (size_t i = 0; i < profile->buffers.count && memory; i++) {
         const ProfBuffer *buffer = &profile->buffers.items[i];
-        if (i == 0 || buffer[-1].program != buffer->program)
-            fprintf(out, "%s\"%u\":[", i ? "]," : "", buffer->program);
+        if (i == 0 || buffer[-1].map != buffer->map)
+            fprintf(out, "%s\"%u\":[", i ? "]," : "", buffer->map);
         else
             fputc(',', out);
         strmap_get(names, buffer->name, &number);
         fprintf(out, "%" PRIu64 ",%u,%u,%u,%u", number, buffer->address, buffer->size,
                 buffer->first, buffer->last);
     }
-    fputs(profile->buffers.count ? "]}}" : "}}", out);
+    fputs(profile->buffers.count ? "]}" : "}", out);
     strmap_free(names);
+    put_rows(out, profile);
     return memory;
 }
 
@@ -151,7 +174,7 @@ char *prof_trace(const Profile *profile, size_t *size) {
             "{\"otherData\":{\"cycles\":%" PRIu64 ",\"unit\":\"one cycle is shown as one "
             "microsecond\"},\n\"traceEvents\":[\n"
             "{\"ph\":\"M\",\"pid\":0,\"name\":\"process_name\",\"args\":{\"name\":\"tiles\"}}",
-            profile->cycles);
+            profile->cycles[PROF_SIMULATED]);
     for (uint32_t tile = 0; tile < profile->tiles; tile++) {
         int64_t now = 0;
         for (size_t s = 0; s < profile->steps.count; s++)

@@ -20,11 +20,13 @@ const assert = require("assert");
     await page.goto("file://" + path.resolve(process.argv[2]));
     await page.waitForFunction(() => document.body.dataset.ready);
     const ready = await page.evaluate(() => performance.now());
-    const sums = await page.$$eval("#totals [data-cause]", cells =>
-        Object.fromEntries(cells.map(cell => [cell.dataset.cause, Number(cell.dataset.mean)])));
-    // The report prints 9 digits.
-    for (const [cause, printed] of Object.entries(report.cycles_by_cause))
-        assert(Math.abs(sums[cause] - printed) <= 1e-8 * printed, cause);
+    const keys = { predicted: "predicted_by_cause", scheduled: "scheduled_by_cause",
+        simulated: "cycles_by_cause" };
+    for (const [figure, key] of Object.entries(keys)) {
+        const sums = await page.$$eval(`#totals-${figure} [data-cause]`, cells =>
+            Object.fromEntries(cells.map(cell => [cell.dataset.cause, Number(cell.dataset.mean)])));
+        assert.deepStrictEqual(sums, report[key], figure);
+    }
     const view = () => page.evaluate(() => document.body.dataset.view.split(" ").map(Number));
     const last = report.tiles - 1, before = await view();
     await page.locator("#line").hover();
@@ -40,6 +42,13 @@ const assert = require("assert");
         const [, , low, high] = document.body.dataset.view.split(" ").map(Number);
         return low <= tile && tile < high && high - low < 30;
     }, last);
+    assert.strictEqual(await page.inputValue("#mtile"), String(last));
+    const steps = await page.$$eval("#mstep option", options => options.map(o => o.value));
+    for (const step of [steps[0], steps[Math.floor(steps.length / 2)]]) {
+        await page.selectOption("#mstep", step);
+        assert((await page.textContent("#mtip")).startsWith(`tile ${last}: `), "memory");
+        assert((await page.locator("#buffers tr").count()) > 1, "buffers");
+    }
     assert.deepStrictEqual(problems, []);
     console.log(`page ready after ${ready.toFixed(0)} ms, finds tile ${last}, sums agree`);
     await browser.close();

@@ -1,6 +1,7 @@
 /* Profiles: every cycle has one cause, through the file, the tables, the page and the trace. */
 #include "command.h"
 
+#include "api/api.h"
 #include "base/file.h"
 #include "pack/folder.h"
 #include "prof/prof.h"
@@ -31,21 +32,51 @@ static double sum_of(const json_t *causes) {
     return sum;
 }
 
-static double sum_rows(const json_t *list) {
+static double sum_rows(const json_t *list, const char *key) {
     double sum = 0;
     size_t i;
     json_t *row;
-    json_array_foreach((json_t *)list, i, row) sum +=
-        sum_of(json_object_get(row, "cycles_by_cause"));
+    json_array_foreach((json_t *)list, i, row) sum += sum_of(json_object_get(row, key));
     return sum;
+}
+
+static double total_of(const json_t *list, const char *key) {
+    double sum = 0;
+    size_t i;
+    json_t *row;
+    json_array_foreach((json_t *)list, i, row) sum += real(row, key);
+    return sum;
+}
+
+/* Each figure's cycles, its causes in the whole, by phases and by kernels. */
+static void check_figures(const json_t *root) {
+    static const char *const keys[][3] = {
+        {"predicted_cycles", "predicted_by_cause", "predicted"},
+        {"scheduled_cycles", "scheduled_by_cause", "scheduled"},
+        {"cycles", "cycles_by_cause", "simulated"},
+    };
+    const json_t *phases = json_object_get(root, "phases"),
+                 *kernels = json_object_get(root, "kernels");
+    for (size_t i = 0; i < COUNT_OF(keys); i++) {
+        double cycles = real(root, keys[i][0]);
+        assert_true(fabs(sum_of(json_object_get(root, keys[i][1])) - cycles) < 1e-8);
+        assert_true(fabs(sum_rows(phases, keys[i][1]) - cycles) < 1e-8);
+        assert_true(fabs(sum_rows(kernels, keys[i][1]) - cycles) < 1e-8);
+        assert_true(total_of(phases, keys[i][2]) == cycles);
+        assert_true(total_of(kernels, keys[i][2]) == cycles);
+    }
 }
 
 /* The bench's causes add up, and the schedule explains the simulated run. */
 static void check_bench(const char *line, double ideal_rate) {
     json_t *root = document(line, 0);
     const json_t *causes = json_object_get(root, "cycles_by_cause");
-    assert_true(fabs(sum_of(causes) - real(root, "cycles")) < 1e-6);
+    check_figures(root);
     assert_true(real(causes, "unscheduled") == 0);
+    assert_true(json_equal(causes, json_object_get(root, "scheduled_by_cause")));
+    const json_t *predicted = json_object_get(root, "predicted_by_cause");
+    assert_true(real(predicted, "unscheduled") == 0);
+    assert_true(real(predicted, "multiply_adds") == real(causes, "multiply_adds"));
     /* Rounded to whole cycles for each call. */
     assert_true(fabs(real(causes, "multiply_adds") - real(root, "ideal_cycles")) < ideal_rate);
     json_decref(root);
@@ -74,24 +105,91 @@ static void test_tables(void **state) {
     assert_true(json_equal(json_object_get(root, "cycles_by_cause"),
                            json_object_get(bench, "cycles_by_cause")));
     const json_t *phases = json_object_get(root, "phases"), *row;
-    assert_true(fabs(sum_rows(phases) - cycles) < 1e-6);
-    assert_true(fabs(sum_rows(json_object_get(root, "kernels")) - cycles) < 1e-6);
+    assert_true(json_equal(phases, json_object_get(bench, "phases")));
+    check_figures(root);
     const json_t *tiles = json_object_get(root, "by_tile");
     assert_int_equal(json_array_size(tiles), 16);
-    assert_true(fabs(sum_rows(tiles) - 16 * cycles) < 1e-6);
-    double scheduled = 0, sampled = 0, simulated = 0;
-    size_t i;
+    assert_true(fabs(sum_rows(tiles, "cycles_by_cause") - 16 * cycles) < 1e-8);
+    size_t i, exchanges = 0;
+    double horizon = 0;
     json_array_foreach((json_t *)phases, i, row) {
-        scheduled += real(row, "scheduled");
-        sampled += real(row, "scheduled_sampled");
-        simulated += real(row, "simulated_sampled");
+        bool exchange = strcmp(json_string_value(json_object_get(row, "name")), "exchange") == 0;
+        assert_true((json_object_get(row, "bound") != NULL) == exchange);
+        exchanges += exchange;
+        horizon += exchange ? real(row, "horizon") : 0;
         /* Samples lie up to two rounds of the workers' slots apart from the steps' ends. */
         assert_true(fabs(real(row, "scheduled_sampled") - real(row, "simulated_sampled")) <= 12);
     }
-    assert_true(scheduled == cycles && simulated == real(bench, "cycles_sampled"));
-    assert_true(sampled == simulated);
+    double sampled = real(bench, "cycles_sampled");
+    assert_true(total_of(phases, "simulated_sampled") == sampled);
+    assert_true(total_of(phases, "scheduled_sampled") == sampled);
+    const json_t *exchange = json_object_get(root, "exchange");
+    assert_true(exchanges > 0 && real(exchange, "horizon") == horizon);
+    row = json_array_get(phases, (size_t)real(exchange, "worst_phase"));
+    assert_true(real(row, "horizon") / real(row, "bound") >= real(exchange, "ratio"));
     json_decref(root);
     json_decref(bench);
+}
+
+/* Buffers of a dump of the tile graph but rows. */
+static size_t lowered_buffers(const char *dump) {
+    size_t count = 0;
+    for (const char *line = dump; (line = strstr(line, "\n  b")); line++) {
+        const char *role = strchr(line + 3, ' ') + 1;
+        count += strncmp(role, "rows", 4) != 0;
+    }
+    return count;
+}
+
+/* Bytes read beyond an end are no content. */
+enum { MOST_TAIL = 64 };
+
+static bool is_apart(const ProfBuffer *a, const ProfBuffer *b) {
+    const ProfBuffer *low = a->address <= b->address ? a : b, *high = low == a ? b : a;
+    uint32_t end = low->address + low->size;
+    return a->last < b->first || b->last < a->first || end <= high->address + MOST_TAIL ||
+           end + MOST_TAIL >= high->address + high->size; /* one inside the other */
+}
+
+static void check_map(const ProfBuffer *buffers, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < i; k++)
+            if (!is_apart(&buffers[i], &buffers[k]))
+                fail_msg("%s and %s of a tile meet", buffers[i].name, buffers[k].name);
+}
+
+/* Every buffer of every tile has a place, and none meets another one. */
+static void check_memory(const char *workload) {
+    char line[300], path[300];
+    snprintf(line, sizeof line, "bench %s --dump=lower --profile %s/m --json", workload, folder);
+    json_t *root = document(line, 0);
+    const json_t *dumps = json_object_get(root, "dumps");
+    size_t wanted = lowered_buffers(json_string_value(json_object_get(dumps, "lower")));
+    Profile profile;
+    Diag diag = {0};
+    assert_int_equal(prof_read(in_folder("m", path), &profile, &diag), STATUS_OK);
+    size_t found = 0;
+    for (uint32_t tile = 0; tile < profile.tiles; tile++) {
+        size_t first = 0, count = 0;
+        while (first < profile.buffers.count &&
+               profile.buffers.items[first].map != profile.map[tile])
+            first++;
+        while (first + count < profile.buffers.count &&
+               profile.buffers.items[first + count].map == profile.map[tile])
+            count++;
+        check_map(profile.buffers.items + first, count);
+        found += count;
+    }
+    assert_true(found > 0 && found == wanted);
+    prof_free(&profile);
+    json_decref(root);
+}
+
+static void test_memory(void **state) {
+    (void)state;
+    check_memory("gemm --rows 64 --inner 640 --columns 36 --tiles 24 --grid y=3,2,4");
+    check_memory("mlp --tokens 37 --width 100 --hidden 84 --tiles 24 --blocks 2 --residual "
+                 "--device-input --fp8-scale -4");
 }
 
 static char *file_text(const char *name) {
@@ -161,6 +259,16 @@ static void test_errors(void **state) {
     change("UPDATE meta SET value = value + 1 WHERE key = 'cycles'");
     expect(at("profile %s/e"), EXIT_CLASS_INPUT, NULL, "TW1802");
     change("UPDATE meta SET value = value - 1 WHERE key = 'cycles';"
+           "UPDATE attribution SET predicted = predicted + 1 WHERE step = 0 AND cause = 0");
+    expect(at("profile %s/e"), EXIT_CLASS_INPUT, NULL, "TW1802");
+    change("UPDATE attribution SET predicted = predicted - 1, simulated = simulated + 1"
+           " WHERE step = 0 AND cause = 0");
+    expect(at("profile %s/e"), EXIT_CLASS_INPUT, NULL, "TW1802");
+    change("UPDATE attribution SET simulated = simulated - 1 WHERE step = 0 AND cause = 0");
+    json_decref(document(at("profile %s/e --json"), 0));
+    change("INSERT INTO attribution VALUES(99, 0, 0, 0, 0)");
+    expect(at("profile %s/e"), EXIT_CLASS_INPUT, NULL, "TW1802");
+    change("DELETE FROM attribution WHERE step = 99;"
            "UPDATE steps SET cells = substr(cells, 1, length(cells) - 4)");
     expect(at("profile %s/e"), EXIT_CLASS_INPUT, NULL, "TW1802");
     change("DROP TABLE tiles");
@@ -169,7 +277,7 @@ static void test_errors(void **state) {
     expect(at("profile %s/e"), EXIT_CLASS_INPUT, NULL, "TW1801");
     Profile profile = {0};
     Diag diag = {0};
-    assert_int_equal(prof_end(NULL, 1ull << 31, &profile, &diag), ERR_PROF_LONG);
+    assert_int_equal(api_profile_end(NULL, 1ull << 31, &profile, &diag), ERR_PROF_LONG);
     diag_free(&diag);
 }
 
@@ -177,6 +285,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sums),
         cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_memory),
         cmocka_unit_test(test_page_and_trace),
         cmocka_unit_test(test_errors),
     };
