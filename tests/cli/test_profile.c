@@ -283,10 +283,8 @@ static void test_errors(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sums),
-        cmocka_unit_test(test_tables),
-        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_page_and_trace),
+        cmocka_unit_test(test_sums),   cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_memory), cmocka_unit_test(test_page_and_trace),
         cmocka_unit_test(test_errors),
     };
     return cmocka_run_group_tests(tests, folder_create, folder_remove);
