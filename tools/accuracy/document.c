@@ -118,10 +118,13 @@ static void print_summary(FILE *out, const Row *rows) {
         "| kernels with a chosen prologue: fitted | %u | %u | see the notes |\n"
         "| matrix products, fitted too | %u | | %.2f %% |\n\n"
         "%u streams have a chosen prologue, one number each for all of a stream's sizes (those of\n"
-        "layer normalisation and softmax also a number of supervisor instructions between two\n"
-        "launches, 1 to 4). A stream with one row therefore shows nothing; the test of the "
-        "simulator\n"
-        "is in [Slopes](#slopes), where no prologue enters.\n",
+        "layer normalisation and softmax in split rows also a number of supervisor instructions\n"
+        "before a further launch, 1 to 4, and softmax three behind a launch: those of a matrix "
+        "product\n"
+        "that need each other, which cost time only where all workers have the same number of "
+        "rows).\n"
+        "A stream with one row therefore shows nothing; the test of the simulator is in\n"
+        "[Slopes](#slopes), where no prologue enters.\n",
         around, counted, counted_exact, fitted, exact, gemm, worst, chosen);
 }
 
@@ -201,8 +204,8 @@ static void print_slopes(FILE *out, const Row *rows) {
                 number(published), number(simulated),
                 published == simulated ? "exact" : difference(simulated - published));
     }
-    fprintf(out, "\n%u of %u are exact. The others involve the rows that have a note above.\n",
-            exact, count);
+    fprintf(out, "\n%u of %u are exact. What is not involves a row that has a note above.\n", exact,
+            count);
 }
 
 /* Assumptions -----------------------------------------------------------------------------------*/

@@ -25,11 +25,15 @@ static void fill(FILE *out, int bundles) {
     fprintf(out, " bundles %d\n", bundles);
 }
 
-static void launch(Call *call, unsigned entry, int between) {
+/* A launch of `entry`; before and behind it supervisor instructions, the latter in a chain. */
+static void launch_between(Call *call, unsigned entry, int before, int behind) {
     call->entries = MAX_OF(call->entries, entry + 1);
-    if (entry > 0)
-        fprintf(call->supervisor, " cycles %d\n", between);
-    fprintf(call->supervisor, " runall $m%u, $m9, %d\n sync 2\n", entry, WORDS);
+    fprintf(call->supervisor, " cycles %d\n runall $m%u, $m9, %d\n", before, entry, WORDS);
+    fprintf(call->supervisor, " .rept %d\n add $m7, $m7, 1\n .endr\n sync 2\n", behind);
+}
+
+static void launch(Call *call, unsigned entry) {
+    launch_between(call, entry, 0, 0);
 }
 
 /* Loops -----------------------------------------------------------------------------------------*/
@@ -94,7 +98,7 @@ static void print_nest(Call *call, const Nest *nest) {
 /* A single launch of one loop over units dealt to the workers. */
 static void build_loop(Call *call, const Stream *stream, int units, int body, int peeled) {
     deal(call, 0, units, peeled);
-    launch(call, 0, 0);
+    launch(call, 0);
     print_nest(call, &(Nest){.label = "work",
                              .prologue = stream->prologue,
                              .rounds_word = NO_WORD,
@@ -118,7 +122,7 @@ void build_gelu_tail(Call *call, const Stream *stream, const int *p) {
         call->word[w][0] = (uint32_t)blocks;
         call->word[w][1] = (uint32_t)(tail > 0 && tail < 8 ? tail : 0);
     }
-    launch(call, 0, 0);
+    launch(call, 0);
     FILE *out = call->workers;
     fputs("work: {ld32 $m2, $mvertex_base, $mzero, 0; fnop}\n"
           " {ld32 $m3, $mvertex_base, $mzero, 1; fnop}\n",
@@ -143,7 +147,7 @@ void build_width_rows(Call *call, const Stream *stream, const int *p) {
     deal(call, 1, p[1] / 4, 0);
     for (int w = 0; w < WORKERS; w++)
         call->word[w][0] = (uint32_t)p[0];
-    launch(call, 0, 0);
+    launch(call, 0);
     print_nest(call, &(Nest){.label = "work",
                              .prologue = stream->prologue,
                              .fixed = c[WIDTH_ROW],
@@ -163,7 +167,7 @@ void build_panel_cast(Call *call, const Stream *stream, const int *p) {
         else
             call->word[w][0] = (uint32_t)panels;
     }
-    launch(call, 0, 0);
+    launch(call, 0);
     print_nest(call, &(Nest){.label = "work",
                              .prologue = stream->prologue,
                              .fixed = c[PANEL_FIXED],
@@ -178,7 +182,7 @@ void build_pack_left(Call *call, const Stream *stream, const int *p) {
     const int *c = stream->constant;
     int full = p[1] / 16, pairs = p[1] % 16 / 2, zero_pairs = pairs ? 8 - pairs : 0;
     deal(call, 0, p[0], 0);
-    launch(call, 0, 0);
+    launch(call, 0);
     print_nest(call, &(Nest){.label = "work",
                              .prologue = stream->prologue,
                              .fixed = c[PACK_ROW] + 3,
@@ -205,7 +209,7 @@ void build_softmax_whole(Call *call, const Stream *stream, const int *p) {
     int keys = p[1], padded = p[2];
     bool masked = keys != padded;
     deal(call, 0, p[0], 0);
-    launch(call, 0, 0);
+    launch(call, 0);
     int full = keys / 16, scan = c[SOFTMAX_SCAN];
     print_nest(call,
                &(Nest){.label = "work",
@@ -223,7 +227,7 @@ void build_softmax_split(Call *call, const Stream *stream, const int *p) {
         call->word[w][0] = (uint32_t)(w < 3 ? rows + 1 : rows) / 2;
     deal(call, 1, rows, 0);
     for (unsigned i = 0; i < 3; i++)
-        launch(call, i, c[SOFTMAX_BETWEEN]);
+        launch_between(call, i, i > 0 ? c[SOFTMAX_BETWEEN] : 0, c[SOFTMAX_BEHIND]);
     Nest nest = {.label = "work",
                  .prologue = stream->prologue / 3,
                  .fixed = 128 / 2,
@@ -243,7 +247,7 @@ void build_merge(Call *call, const Stream *stream, const int *p) {
     bool update = p[2], final = p[3];
     int columns = p[1], panels = columns / 16;
     deal(call, 0, p[0], 0);
-    launch(call, 0, 0);
+    launch(call, 0);
     int longs = final ? 1 : 0; /* the reciprocal of the denominator, and two bundles or none */
     print_nest(
         call,
@@ -275,10 +279,8 @@ void build_norm(Call *call, const Stream *stream, const int *p) {
     deal(call, 2, width / c[NORM_APPLY_UNITS], 0);
     for (int row = 0; row < rows; row++)
         for (int i = 0; i < launches; i++) {
-            if (row + i > 0)
-                fprintf(call->supervisor, " cycles %d\n", c[i ? NORM_BETWEEN : NORM_BETWEEN_ROWS]);
-            fprintf(call->supervisor, " runall $m%d, $m9, %d\n sync 2\n", i, WORDS);
-            call->entries = (unsigned)launches;
+            int before = i ? c[NORM_BETWEEN] : c[NORM_BETWEEN_ROWS];
+            launch_between(call, (unsigned)i, row + i > 0 ? before : 0, 0);
         }
     int part = stream->prologue / launches;
     norm_launch(call, "work", stream->prologue - (launches - 1) * part, 0, c[NORM_SUM]);
@@ -292,7 +294,7 @@ void build_norm_apply(Call *call, const Stream *stream, const int *p) {
     deal(call, 1, p[1] / 4, 0);
     for (int w = 0; w < WORKERS; w++)
         call->word[w][0] = (uint32_t)p[0];
-    launch(call, 0, 0);
+    launch(call, 0);
     print_nest(call, &(Nest){.label = "work",
                              .prologue = stream->prologue,
                              .fixed = c[0] + c[1] * p[2],

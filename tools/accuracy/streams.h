@@ -27,9 +27,10 @@ BuildFunction build_pack_left;
 /* Constant 0 for two rows. Parameters: rows. */
 BuildFunction build_pairs_of_rows;
 /* Parameters: rows, keys, padded keys. */
-enum { SOFTMAX_PANEL, SOFTMAX_SCAN, SOFTMAX_MASKED, SOFTMAX_ROW, SOFTMAX_BETWEEN };
+enum { SOFTMAX_PANEL, SOFTMAX_SCAN, SOFTMAX_MASKED, SOFTMAX_ROW, SOFTMAX_BEHIND, SOFTMAX_BETWEEN };
 BuildFunction build_softmax_whole;
-/* Three launches. Parameters: rows, padded keys. */
+/* Three launches; behind each the supervisor has instructions of which each needs the one before:
+ * they hide in the slots of workers that have a row less. Parameters: rows, padded keys. */
 BuildFunction build_softmax_split;
 /* Parameters: rows, columns, update, final. */
 BuildFunction build_merge;
