@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_ERRORS 100
+#define MAX_ERRORS   100
+#define MAX_WARNINGS 1000
 
 void asm_no_memory(Assembler *a) {
     longjmp(a->no_memory, 1);
@@ -144,6 +145,8 @@ void asm_error(Assembler *a, Status code, Place place, const char *format, ...) 
 }
 
 void asm_warning(Assembler *a, Status code, Place place, const char *format, ...) {
+    if (a->warnings == MAX_WARNINGS)
+        return;
     va_list arguments;
     va_start(arguments, format);
     char *text = mem_vprintf(format, arguments);
@@ -154,6 +157,8 @@ void asm_warning(Assembler *a, Status code, Place place, const char *format, ...
     mem_free(text);
     note_line(a, place);
     note_calls(a, place);
+    if (++a->warnings == MAX_WARNINGS)
+        diag_note(a->diag, "no more than %d warnings are told", MAX_WARNINGS);
 }
 
 void asm_note(Assembler *a, const char *format, ...) {
@@ -330,6 +335,7 @@ const AsmDefine *asm_standard_defines(size_t *count) {
 static void run(Assembler *a, const char *name, const char *text, size_t size) {
     asm_enter_section(a, ".text", ASM_ALLOC | ASM_EXEC);
     a->mode = ISA_BOTH;
+    asm_set_limits(a, size);
     asm_push_source(a, text, size, false, asm_file(a, name, strlen(name)), 1, NULL, NULL);
     Place nowhere = {.source = a->source, .line = 1};
     for (size_t i = 0; a->options && i < a->options->define_count; i++) {

@@ -236,12 +236,14 @@ typedef struct Assembler {
     const AsmOptions *options;
     Diag *diag;
     Status first_code; /* of the first error told */
-    size_t errors;
+    size_t errors, warnings;
     bool stop;
     Source *source;
     uint64_t statements, bytes; /* read, and made by expansions, so far */
     uint64_t evaluations;       /* of parts of expressions */
+    uint64_t most_statements, most_bytes, most_evaluations;
     unsigned evaluation_depth;
+    uint32_t emitted;  /* bytes of all sections */
     VEC(Name *) names; /* open-addressed */
     size_t name_count;
     VEC(const char *) files;
@@ -291,6 +293,9 @@ Source *asm_push_source(Assembler *a, const char *text, size_t size, bool clean,
 bool asm_next_statement(Assembler *a, Statement *statement);
 /* Goes back to the text that called this one, then does what stands behind the call. */
 void asm_leave_source(Assembler *a, const Source *source);
+/* What a source may expand to is in proportion to its size: small ones end soon, whatever they say.
+ */
+void asm_set_limits(Assembler *a, size_t size);
 /* Counts bytes of text that are read or made; false with an error when there are too many. */
 bool asm_count_bytes(Assembler *a, size_t bytes, Place place);
 uint32_t asm_file(Assembler *a, const char *name, size_t length);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define MAX_SECTION_BYTES (1u << 22)
+#define MAX_BYTES         (1u << 24) /* of all sections */
 #define NOP_WORD          0x19E00000u
 
 /* ---- sections */
@@ -90,7 +91,13 @@ uint32_t asm_emit(Assembler *a, const void *bytes, uint32_t size, Place place) {
         a->stop = true;
         return offset;
     }
+    if (size > MAX_BYTES - a->emitted) {
+        asm_error(a, ERR_ASM_LIMIT, place, "the sections grow above %u bytes together", MAX_BYTES);
+        a->stop = true;
+        return offset;
+    }
     section->size += size;
+    a->emitted += size;
     if (section->flags & ASM_NOBITS) {
         const uint8_t *byte = bytes;
         for (uint32_t i = 0; byte && i < size; i++) {
@@ -220,12 +227,12 @@ static void emit_fill(Assembler *a, int64_t count, unsigned size, int64_t value,
         asm_error(a, ERR_ASM_DIRECTIVE, place, "%lld is no sensible count", (long long)count);
         return;
     }
-    uint8_t bytes[8];
-    for (unsigned i = 0; i < 8; i++)
-        bytes[i] = (uint8_t)((uint64_t)value >> (8 * i));
+    uint8_t bytes[8 * 64];
+    for (unsigned i = 0; i < sizeof bytes; i++)
+        bytes[i] = (uint8_t)((uint64_t)value >> (8 * (i % size)));
     uint32_t offset = asm_current(a)->size;
-    for (int64_t i = 0; i < count && !a->stop; i++)
-        asm_emit(a, bytes, size, place);
+    for (int64_t left = count; left > 0 && !a->stop; left -= 64)
+        asm_emit(a, bytes, (uint32_t)MIN_OF(left, 64) * size, place);
     asm_add_line(a, offset, (uint32_t)count * size, false, place);
 }
 

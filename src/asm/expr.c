@@ -10,11 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_EXPR_DEPTH 200
-#define MAX_EXPR_NODES 100000u
-/* Of one expression with the symbols in it; of all expressions of a source. */
-#define MAX_EVALUATION_DEPTH 2000
-#define MAX_EVALUATIONS      20000000u
+#define MAX_EXPR_DEPTH       200
+#define MAX_EXPR_NODES       100000u
+#define MAX_EVALUATION_DEPTH 2000 /* of one expression with the symbols in it */
 
 static Expr *parse_binary(Assembler *a, Cursor *cursor, int least, unsigned depth);
 
@@ -461,7 +459,7 @@ Known asm_evaluate(Assembler *a, const Expr *expr, bool final, Value *value, con
         value->number = expr->number;
         return KNOWN;
     }
-    if (a->evaluation_depth > MAX_EVALUATION_DEPTH || a->evaluations > MAX_EVALUATIONS) {
+    if (a->evaluation_depth > MAX_EVALUATION_DEPTH || a->evaluations > a->most_evaluations) {
         *why = "the symbols of this expression are defined by too many others";
         return INVALID;
     }

@@ -5,9 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_DEPTH      200
-#define MAX_STATEMENTS 1000000u
-#define MAX_BYTES      (1u << 26)
+#define MAX_DEPTH 200
 
 bool asm_word_start(char c) {
     return isalpha((unsigned char)c) || c == '_' || c == '.';
@@ -16,6 +14,10 @@ bool asm_word_start(char c) {
 bool asm_word_part(char c) {
     return isalnum((unsigned char)c) || c == '_' || c == '.' || c == '$';
 }
+
+static const bool ends_statement[256] = {
+    [0] = true, ['\n'] = true, [';'] = true, ['{'] = true, ['}'] = true};
+static const bool quotes[256] = {['"'] = true, ['\''] = true};
 
 size_t asm_quoted(const char *at, const char *end) {
     if (at == end)
@@ -98,11 +100,18 @@ uint32_t asm_file(Assembler *a, const char *name, size_t length) {
     return key->file - 1;
 }
 
+void asm_set_limits(Assembler *a, size_t size) {
+    a->most_statements = (1u << 16) + 32 * (uint64_t)size;
+    a->most_bytes = 64 * a->most_statements;
+    a->most_evaluations = 32 * a->most_statements;
+}
+
 bool asm_count_bytes(Assembler *a, size_t bytes, Place place) {
     a->bytes += bytes;
-    if (a->bytes <= MAX_BYTES)
+    if (a->bytes <= a->most_bytes)
         return true;
-    asm_error(a, ERR_ASM_LIMIT, place, "more than %u bytes of text after expansion", MAX_BYTES);
+    asm_error(a, ERR_ASM_LIMIT, place, "more than %llu bytes of text after expansion",
+              (unsigned long long)a->most_bytes);
     a->stop = true;
     return false;
 }
@@ -114,10 +123,10 @@ static Place place_here(const Assembler *a) {
 
 /* False with an error when there are too many. */
 static bool count_statement(Assembler *a) {
-    if (++a->statements <= MAX_STATEMENTS)
+    if (++a->statements <= a->most_statements)
         return true;
-    asm_error(a, ERR_ASM_LIMIT, place_here(a), "more than %u statements after expansion",
-              MAX_STATEMENTS);
+    asm_error(a, ERR_ASM_LIMIT, place_here(a), "more than %llu statements after expansion",
+              (unsigned long long)a->most_statements);
     a->stop = true;
     return false;
 }
@@ -213,8 +222,8 @@ bool asm_next_statement(Assembler *a, Statement *statement) {
     if (!count_statement(a))
         return false;
     const char *at = source->at;
-    while (at < source->end && !strchr("\n;{}", *at)) {
-        size_t quoted = asm_quoted(at, source->end);
+    while (at < source->end && !ends_statement[(unsigned char)*at]) {
+        size_t quoted = quotes[(unsigned char)*at] ? asm_quoted(at, source->end) : 0;
         at += quoted ? quoted : 1;
     }
     if (!asm_count_bytes(a, (size_t)(at - source->at) + 1, place_here(a)))

@@ -262,6 +262,9 @@ static void test_limits(void **state) {
     expect_error(marks, strlen(marks), ERR_ASM_LIMIT);
     const char *bomb = ".macro M a\n M \\a\\a\n.endm\n M x\n";
     expect_error(bomb, strlen(bomb), ERR_ASM_LIMIT);
+    const char *sections =
+        ".macro S\n.section s\\@\n.space 4000000\n.endm\n.rept 1000\n S\n.endr\n";
+    expect_error(sections, strlen(sections), ERR_ASM_LIMIT);
     const char *overflow = ".fill 0x7FFFFFFFFFFFFFFF, 8\n";
     expect_error(overflow, strlen(overflow), ERR_ASM_DIRECTIVE);
     AsmObject *object;
@@ -282,6 +285,19 @@ static void test_long_expansions(void **state) {
     fclose(out);
     expect_error(text, size, ERR_ASM_LIMIT);
     free(text);
+}
+
+/* No end of warnings is told, and what they say does not keep the source from assembling. */
+static void test_many_warnings(void **state) {
+    (void)state;
+    const char *text = ".rept 3000\n.warning \"w\"\n.endr\n";
+    AsmObject *object;
+    Diag diag = {0};
+    assert_int_equal(asm_assemble("t.S", text, strlen(text), NULL, &object, &diag), STATUS_OK);
+    assert_int_equal(diag.count, 1000);
+    assert_non_null(strstr(diag.entries[999].notes, "no more than 1000 warnings are told"));
+    asm_object_free(object);
+    diag_free(&diag);
 }
 
 /* Symbols that are set to two others each, or one to the next, by the thousand. */
@@ -485,6 +501,7 @@ int main(void) {
         cmocka_unit_test(test_foreign_files),
         cmocka_unit_test(test_thousand_lines),
         cmocka_unit_test(test_long_expansions),
+        cmocka_unit_test(test_many_warnings),
         cmocka_unit_test(test_long_evaluations),
         cmocka_unit_test(test_many_names),
     };

@@ -1,0 +1,7 @@
+.macro COUNT n
+    .if \n
+        .int \n
+        COUNT \n - 0
+    .endif
+.endm
+    COUNT 3

@@ -1,0 +1,7 @@
+.macro S
+.section s\@
+.space 4000000
+.endm
+.rept 60000
+S
+.endr

@@ -1,0 +1,3 @@
+.rept 100000000
+.warning "x"
+.endr
