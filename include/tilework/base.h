@@ -41,8 +41,8 @@ typedef struct TwMessage {
 
 /* Messages stay until they are cleared; their texts too. */
 size_t tw_message_count(const TwContext *context);
-TwMessage tw_message(const TwContext *context, size_t index);
-void tw_print_messages(const TwContext *context, FILE *out);
+TwMessage tw_message(TwContext *context, size_t index);
+void tw_print_messages(TwContext *context, FILE *out);
 void tw_clear_messages(TwContext *context);
 
 /* "TW0102"; static storage. */

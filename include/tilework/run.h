@@ -26,7 +26,7 @@ typedef struct TwRunReport {
 /* One invocation; `sampled` takes a cycle sample before every step, as published timings do. */
 TwStatus tw_device_run(TwDevice *device, bool sampled, TwRunReport *report);
 
-/* Whether there is such an output and such a kind of place, before a long run. */
+/* Whether there is such an output and its place can be written, before a long run. */
 TwStatus tw_device_check_output(TwDevice *device, const char *name, const char *place);
 /* Reads an output. */
 TwStatus tw_device_get(TwDevice *device, const char *name, float *values, uint64_t count);

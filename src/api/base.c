@@ -29,7 +29,8 @@ size_t tw_message_count(const TwContext *context) {
     return context->diag.count;
 }
 
-TwMessage tw_message(const TwContext *context, size_t index) {
+TwMessage tw_message(TwContext *context, size_t index) {
+    diag_complete(&context->diag);
     const DiagEntry *entry = &context->diag.entries[index];
     return (TwMessage){.code = (TwStatus)entry->code,
                        .warning = entry->warning,
@@ -43,7 +44,8 @@ TwMessage tw_message(const TwContext *context, size_t index) {
                        .fix = entry->fix};
 }
 
-void tw_print_messages(const TwContext *context, FILE *out) {
+void tw_print_messages(TwContext *context, FILE *out) {
+    diag_complete(&context->diag);
     diag_print(&context->diag, out);
 }
 

@@ -115,7 +115,7 @@ TwStatus tw_device_check_output(TwDevice *device, const char *name, const char *
     if (status == STATUS_OK && binding->kind != PACKAGE_OUTPUT)
         status = diag_error(diag, ERR_RUN_BINDING, (DiagPlace){.tile = -1, .object = name},
                             "the package has no output of this name");
-    return (TwStatus)(status == STATUS_OK ? model_check_place(place, diag) : status);
+    return (TwStatus)(status == STATUS_OK ? model_check_target(place, diag) : status);
 }
 
 TwStatus tw_device_write_output(TwDevice *device, const char *name, const char *place) {

@@ -147,6 +147,15 @@ Status diag_status(const Diag *diag) {
     return diag->unrecorded;
 }
 
+void diag_complete(Diag *diag) {
+    for (size_t i = 0; i < diag->count; i++) {
+        char remedy[STATUS_REMEDY];
+        DiagEntry *entry = &diag->entries[i];
+        if (!entry->fix && *status_remedy(entry->code, remedy))
+            entry->fix = text_copy(remedy);
+    }
+}
+
 static void print_place(const DiagPlace *place, FILE *out) {
     const char *separator = " at ";
     if (place->file) {

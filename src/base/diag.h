@@ -59,5 +59,8 @@ void diag_append(Diag *to, Diag *from);
 /* The first error's code, or STATUS_OK. */
 Status diag_status(const Diag *diag);
 
+/* Entries without a fix get the remedy of their code (status.h). */
+void diag_complete(Diag *diag);
+
 /* "error TW0102 at f.S:3:7: text", then notes and fix, one a line, indented. */
 void diag_print(const Diag *diag, FILE *out);

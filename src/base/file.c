@@ -253,6 +253,15 @@ static int write_all(const char *path, const uint8_t *bytes, size_t size) {
     return number;
 }
 
+Status file_check_target(const char *path, Diag *diag) {
+    char *temporary;
+    Status status = file_replace_begin(path, &temporary, diag);
+    if (status == STATUS_OK)
+        unlink(temporary);
+    mem_free(temporary);
+    return status;
+}
+
 Status file_write_atomic(const char *path, const void *bytes, size_t size, Diag *diag) {
     char *temporary;
     Status status = file_replace_begin(path, &temporary, diag);

@@ -32,3 +32,6 @@ Status file_write_atomic(const char *path, const void *bytes, size_t size, Diag 
  * it to `path`, or removes it when !keep or when it fails. end does not free `temporary`. */
 Status file_replace_begin(const char *path, char **temporary, Diag *diag);
 Status file_replace_end(const char *path, const char *temporary, bool keep, Diag *diag);
+
+/* Whether `path` can be written, as far as that shows before the work is done: ERR_FILE_WRITE. */
+Status file_check_target(const char *path, Diag *diag);

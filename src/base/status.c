@@ -1,7 +1,10 @@
 #include "base/status.h"
 
+#include "base/embed.h"
+
 #include <ctype.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,6 +48,23 @@ Status status_from_code(const char *text) {
         return STATUS_OK;
     const StatusInfo *info = status_info((Status)strtoul(text, NULL, 10));
     return info ? info->status : STATUS_OK;
+}
+
+const char *status_remedy(Status status, char text[STATUS_REMEDY]) {
+    static const char mark[] = "\nWhat to do: ";
+    char name[16];
+    snprintf(name, sizeof name, "%s.md", status_code(status));
+    const EmbeddedFile *page = embed_find(tw_error_pages, name);
+    const char *from = page ? strstr(page->bytes, mark) : NULL;
+    size_t length = 0;
+    for (from = from ? from + strlen(mark) : ""; *from && length < STATUS_REMEDY - 1; from++) {
+        bool last = from[1] == 0 || isspace((unsigned char)from[1]);
+        if ((*from == '.' && last) || (*from == '\n' && last))
+            break;
+        text[length++] = *from == '\n' ? ' ' : *from;
+    }
+    text[length] = 0;
+    return text;
 }
 
 const StatusInfo *status_all(int *count) {

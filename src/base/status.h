@@ -35,5 +35,10 @@ const char *status_code(Status status);
 /* Parses "TW0102", "tw102" or "102"; STATUS_OK if it names no error. */
 Status status_from_code(const char *text);
 
+/* What its page (docs/errors) says to do: the first sentence behind "What to do: " on one line,
+ * without the full stop. "" if there is none. */
+enum { STATUS_REMEDY = 320 };
+const char *status_remedy(Status status, char text[STATUS_REMEDY]);
+
 /* All rows, in order of number; *count receives how many. */
 const StatusInfo *status_all(int *count);

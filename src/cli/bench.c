@@ -1,3 +1,4 @@
+#include "base/file.h"
 #include "base/progress.h"
 #include "cli/profile.h"
 
@@ -158,6 +159,15 @@ static TwStatus build_graph(Cli *cli, const Arguments *arguments, const Workload
     return tw_graph_mlp(cli->context, &mlp, graph);
 }
 
+static TwStatus check_targets(Cli *cli, const Arguments *arguments) {
+    const char *const paths[] = {arguments->package, arguments->profile};
+    Status status = STATUS_OK;
+    for (size_t i = 0; i < COUNT_OF(paths) && status == STATUS_OK; i++)
+        if (paths[i])
+            status = file_check_target(paths[i], &cli->diag);
+    return (TwStatus)status;
+}
+
 static TwStatus bench(Cli *cli, Arguments *arguments, const Workload *workload, const Option *own,
                       bool *failed) {
     TwGraph *graph = NULL;
@@ -165,7 +175,9 @@ static TwStatus bench(Cli *cli, Arguments *arguments, const Workload *workload, 
     TwBenchOptions options = {.seed = (uint64_t)arguments->seed,
                               .weight_sigma = arguments->weight_sigma,
                               .package_path = arguments->package};
-    TwStatus status = build_graph(cli, arguments, workload, &graph);
+    TwStatus status = check_targets(cli, arguments);
+    if (status == 0)
+        status = build_graph(cli, arguments, workload, &graph);
     if (status == 0)
         status = (TwStatus)compile_open(cli, &arguments->compile, &options.compile);
     if (status == 0) {

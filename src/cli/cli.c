@@ -234,6 +234,7 @@ static Status flush_output(Cli *cli) {
 int cli_end(Cli *cli, TwStatus status, bool failed) {
     if (status == 0)
         status = (TwStatus)diag_status(&cli->diag);
+    diag_complete(&cli->diag);
     if (cli->report) {
         put_messages(cli);
         json_dumpf(cli->report, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
@@ -242,6 +243,7 @@ int cli_end(Cli *cli, TwStatus status, bool failed) {
     Status flushed = flush_output(cli);
     if (status == 0)
         status = (TwStatus)flushed;
+    diag_complete(&cli->diag);
     diag_print(&cli->diag, stderr);
     if (cli->context)
         tw_print_messages(cli->context, stderr);

@@ -40,7 +40,9 @@ static TwStatus compile(Cli *cli, Arguments *arguments) {
     TwWeights *weights = NULL;
     TwPackage *package = NULL;
     TwCompileOptions options;
-    TwStatus status = tw_graph_read(cli->context, cli->arguments.items[0], &graph);
+    TwStatus status = (TwStatus)file_check_target(arguments->package, &cli->diag);
+    if (status == 0)
+        status = tw_graph_read(cli->context, cli->arguments.items[0], &graph);
     if (status == 0)
         status = load_weights(cli, arguments, graph, &weights);
     if (status == 0)

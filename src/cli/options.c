@@ -27,6 +27,16 @@ static Status no_memory(Diag *diag) {
     return diag_error(diag, ERR_NO_MEMORY, DIAG_NOWHERE, "no memory left on the host");
 }
 
+/* The nearest value that an option takes; `low`: the given one lies below. */
+static Status out_of_range(const Option *option, const char *value, bool low, Diag *diag) {
+    char shown[TEXT_PRINTABLE];
+    long long least = (long long)option->least, most = (long long)option->most;
+    option_error(diag, ERR_CLI_VALUE, option->name, "%s is not in %lld…%lld",
+                 text_printable(value, shown), least, most);
+    diag_fix(diag, "the nearest one is --%s %lld", option->name, low ? least : most);
+    return ERR_CLI_VALUE;
+}
+
 static Status set_whole(Option *option, const char *value, Diag *diag) {
     char shown[TEXT_PRINTABLE], *end;
     errno = 0;
@@ -36,9 +46,7 @@ static Status set_whole(Option *option, const char *value, Diag *diag) {
         return option_error(diag, ERR_CLI_VALUE, option->name, "'%s' is no whole number",
                             text_printable(value, shown));
     if (errno == ERANGE || number < option->least || number > option->most)
-        return option_error(diag, ERR_CLI_VALUE, option->name, "%s is not in %lld…%lld",
-                            text_printable(value, shown), (long long)option->least,
-                            (long long)option->most);
+        return out_of_range(option, value, number < option->least, diag);
     *(int64_t *)option->target = number;
     return STATUS_OK;
 }
@@ -51,9 +59,7 @@ static Status set_real(Option *option, const char *value, Diag *diag) {
         return option_error(diag, ERR_CLI_VALUE, option->name, "'%s' is no number",
                             text_printable(value, shown));
     if (number < (double)option->least || number > (double)option->most)
-        return option_error(diag, ERR_CLI_VALUE, option->name, "%s is not in %lld…%lld",
-                            text_printable(value, shown), (long long)option->least,
-                            (long long)option->most);
+        return out_of_range(option, value, number < (double)option->least, diag);
     *(double *)option->target = number;
     return STATUS_OK;
 }

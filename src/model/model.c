@@ -1,5 +1,6 @@
 #include "model/model.h"
 
+#include "base/file.h"
 #include "base/random.h"
 #include "base/text.h"
 #include "model/npy.h"
@@ -47,11 +48,13 @@ static Status parse_place(const char *text, Place *place, Diag *diag) {
     return ERR_MODEL_PLACE;
 }
 
-Status model_check_place(const char *place, Diag *diag) {
+Status model_check_target(const char *place, Diag *diag) {
     Place parsed;
     Status status = parse_place(place, &parsed, diag);
-    if (status == STATUS_OK)
+    if (status == STATUS_OK) {
+        status = file_check_target(parsed.path, diag);
         mem_free(parsed.path);
+    }
     return status;
 }
 

@@ -13,8 +13,8 @@
 Status model_read(const char *place, const char *name, const Shape *shape, Precision precision,
                   void *codes, EncodeStats *stats, Diag *diag);
 
-/* Whether values can be written to a place of this form: ERR_MODEL_PLACE if not. */
-Status model_check_place(const char *place, Diag *diag);
+/* Whether values can be written to a place: ERR_MODEL_PLACE (its form), ERR_FILE_WRITE. */
+Status model_check_target(const char *place, Diag *diag);
 /* Writes values, as F16 if that is their precision, else as float32. */
 Status model_write(const char *place, const char *name, const Shape *shape, Precision precision,
                    const void *codes, Diag *diag);

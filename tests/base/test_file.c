@@ -219,6 +219,8 @@ static void test_replace(void **state) {
     assert_int_equal(empty_folder(), 1);
     /* What is in the way of the temporary file is told when the writing begins. */
     assert_int_equal(file_replace_begin(in_folder("no/such"), &temporary, NULL), ERR_FILE_WRITE);
+    assert_int_equal(file_check_target(in_folder("no/such"), NULL), ERR_FILE_WRITE);
+    assert_int_equal(file_check_target(in_folder("target"), NULL), STATUS_OK);
     assert_null(temporary);
 }
 

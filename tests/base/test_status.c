@@ -41,6 +41,23 @@ static void test_codes(void **state) {
         assert_int_equal(status_from_code(bad[i]), STATUS_OK);
 }
 
+/* Every message can say what to do. */
+static void test_remedies(void **state) {
+    (void)state;
+    int count;
+    const StatusInfo *all = status_all(&count);
+    char text[STATUS_REMEDY];
+    for (int i = 0; i < count; i++) {
+        size_t length = strlen(status_remedy(all[i].status, text));
+        if (length < 10 || length >= STATUS_REMEDY - 1)
+            fail_msg("docs/errors/%s.md tells no short thing to do: '%s'",
+                     status_code(all[i].status), text);
+    }
+    assert_string_equal(status_remedy(ERR_LINK_PLACE, text),
+                        "choose a lower base or a smaller program");
+    assert_string_equal(status_remedy(STATUS_OK, text), "");
+}
+
 /* Each code has a page whose heading names the code, and each page has a code. */
 static void test_pages(void **state) {
     (void)state;
@@ -84,6 +101,7 @@ int main(void) {
         cmocka_unit_test(test_rows_ascend),
         cmocka_unit_test(test_codes),
         cmocka_unit_test(test_pages),
+        cmocka_unit_test(test_remedies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

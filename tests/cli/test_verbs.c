@@ -215,8 +215,13 @@ static void test_run_errors(void **state) {
     expect(at("run @p.twpkg --input x=@w.npy"), EXIT_CLASS_INPUT, NULL, "error TW0824");
     expect(at("run @p.twpkg --input x=@x.npy --input y=@x.npy"), EXIT_CLASS_INPUT, NULL,
            "error TW0824");
-    expect(at("run @p.twpkg --input x=@x.npy --output y=/nowhere/y.npy"), EXIT_CLASS_INPUT, NULL,
-           "error TW0104");
+    /* Before anything is read or run. */
+    expect(at("run @p.twpkg --input x=@missing.npy --output y=/nowhere/y.npy"), EXIT_CLASS_INPUT,
+           NULL, "error TW0104");
+    expect(at("bench gemm --rows 4294967295 --inner 8 --columns 8 --profile /nowhere/p"),
+           EXIT_CLASS_INPUT, NULL, "error TW0104");
+    expect(at("compile @missing.graph --generated -o /nowhere/q.twpkg"), EXIT_CLASS_INPUT, NULL,
+           "fix: create the folder");
     expect(at("run @p.twpkg --input x=@x.npy --output y=@y.bin"), EXIT_CLASS_INPUT, NULL,
            "error TW0821");
     expect(at("run @p.twpkg --input x=@x.npy --output x=@x2.npy"), EXIT_CLASS_INPUT, NULL,
