@@ -214,9 +214,11 @@ static Status refuse_graph(const PlanSearch *search, const Selection *selection,
     refusal->proved = false;
     refusal->memory = memory;
     if (search->count == 0) {
+        const GraphOp *op = &search->graph->ops.items[search->why_op];
         diag_error(diag, ERR_COMPILE_NOT_FOUND, (DiagPlace){.tile = 0},
-                   "no plan was found for the graph on %u tiles: some part is taken by no kernel",
-                   options->tiles);
+                   "no plan was found for the graph on %u tiles: %%%s (%s): %s, not proved",
+                   options->tiles, search->graph->values.items[op->result].name,
+                   graph_op_name(op->kind), search->why);
     } else {
         diag_error(diag, ERR_COMPILE_NOT_FOUND, (DiagPlace){.tile = 0},
                    "no plan was found for the graph on %u tiles: the tile lacks %" PRIu64

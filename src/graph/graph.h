@@ -195,8 +195,10 @@ Status graph_build_mlp(Graph **graph, const GraphMlp *mlp, Diag *diag);
 Status graph_expand(const Graph *graph, Graph **expanded, Diag *diag);
 
 /* Makes of every GEMM of an expanded graph that has batch > 1 so many GEMMs of one pair of matrices
- * each, %y.0, %y.1, …, on GRAPH_ROWS of its operands, whose results GRAPH_STACK puts together.
- * Where an operand is cast, its matrices are. The result is for plans and checks; it cannot be read
+ * each, %y.0, %y.1, …, on GRAPH_ROWS of its operands, and of every sum whose operands' rows meet in
+ * turn sums of such ranges, in which an operand has all rows or one. GELU follows piece by piece;
+ * what takes a piece takes it as it is, and what takes more of the value has them put together by
+ * GRAPH_STACK. Where an operand is cast, its matrices are. The result is for plans and checks; it cannot be read
  * back from its text. */
 Status graph_split(const Graph *graph, Graph **split, Diag *diag);
 

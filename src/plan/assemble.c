@@ -67,10 +67,10 @@ static bool can_turn(const Format *format, const Shape *shape) {
     return true;
 }
 
-/* Evenly spread in blocks of 16 x 16, lines along `axis`. */
-static Format blocks_format(const Shape *shape, uint32_t axis, uint32_t tiles) {
-    uint32_t rows = (uint32_t)div_up(shape->dims[0], COEFFICIENT_COLUMNS);
-    uint32_t columns = (uint32_t)div_up(shape->dims[1], COEFFICIENT_COLUMNS);
+/* Evenly spread in square blocks. */
+static Format spread_blocks(const Shape *shape, uint32_t block, uint32_t tiles) {
+    uint32_t rows = (uint32_t)div_up(shape->dims[0], block);
+    uint32_t columns = (uint32_t)div_up(shape->dims[1], block);
     uint64_t best = UINT64_MAX;
     uint32_t parts[2] = {1, 1};
     for (uint32_t c = 1; c <= MIN_OF(columns, tiles); c++) {
@@ -82,18 +82,54 @@ static Format blocks_format(const Shape *shape, uint32_t axis, uint32_t tiles) {
         parts[0] = r;
         parts[1] = c;
     }
-    Format format = {.precision = {.kind = PRECISION_F16},
-                     .order = {.kind = axis == 0 ? ORDER_TRANSPOSED_LEFT : ORDER_LEFT},
-                     .memory_class = MEMORY_STANDARD,
+    Format format = {.memory_class = MEMORY_STANDARD,
                      .tile_count = parts[0] * parts[1],
                      .replicas = 1,
                      .axis_count = 2};
-    format.axes[0] = axis_tiling(0, parts[0], COEFFICIENT_COLUMNS, parts[0] > 1 ? parts[1] : 1);
-    format.axes[1] = axis_tiling(1, parts[1], COEFFICIENT_COLUMNS, 1);
+    format.axes[0] = axis_tiling(0, parts[0], block, parts[0] > 1 ? parts[1] : 1);
+    format.axes[1] = axis_tiling(1, parts[1], block, 1);
     return format;
 }
 
-/* The stored value that is `value` with its lines along `axis`; PLAN_NONE if no kernel makes it. */
+/* F16, evenly spread in blocks of 16 x 16, lines along `axis`. */
+static Format blocks_format(const Shape *shape, uint32_t axis, uint32_t tiles) {
+    Format format = spread_blocks(shape, COEFFICIENT_COLUMNS, tiles);
+    format.precision = (Precision){.kind = PRECISION_F16};
+    format.order = (Order){.kind = axis == 0 ? ORDER_TRANSPOSED_LEFT : ORDER_LEFT};
+    return format;
+}
+
+/* Codes row by row, evenly spread in blocks of whole lines along either axis. */
+static Format codes_format(const Shape *shape, Precision precision, uint32_t tiles) {
+    enum { GRAIN = 8 /* bytes, that kernels copy */ };
+    uint32_t line = precision_group(precision);
+    Format format = spread_blocks(shape, line, tiles);
+    format.precision = precision;
+    format.order = (Order){.kind = ORDER_ROW_MAJOR};
+    format.axes[1].padding = GRAIN;
+    return format;
+}
+
+/* Where they lie with lines along `axis`, by way of row-major ones. */
+static uint32_t turn_codes(const Assembly *all, uint32_t op, uint32_t value, uint32_t axis) {
+    Sketch *sketch = all->sketch;
+    const GraphValue *info = &all->graph->values.items[value];
+    Format from = codes_format(&info->shape, info->precision, all->options->tiles), to = from;
+    (axis == 0 ? &to : &from)->order.kind = ORDER_TRANSPOSED_LEFT;
+    uint32_t at = value;
+    if (!format_equal(home_of(all, value), &from)) {
+        SketchPhase phase = sketch_begin_phase(sketch, op);
+        at = sketch_move_value(&phase, value, &from, false);
+        sketch_end_phase(&phase);
+    }
+    uint32_t turned =
+        sketch_add_value(sketch, sketch_stored(PLAN_TURNED, value, &info->shape, &to));
+    sketch_add_compute(sketch, PLAN_PACK, op, turned, at, PLAN_NONE,
+                       price_pack(&info->shape, &from, &to));
+    return turned;
+}
+
+/* The stored value that is `value` with its lines along `axis`. */
 static uint32_t bring_lines(const Assembly *all, uint32_t op, uint32_t value, uint32_t axis) {
     Sketch *sketch = all->sketch;
     PlanUse *use = &all->task->uses[value];
@@ -103,7 +139,7 @@ static uint32_t bring_lines(const Assembly *all, uint32_t op, uint32_t value, ui
         return use->turned;
     const Shape *shape = &all->graph->values.items[value].shape;
     if (all->graph->values.items[value].precision.kind != PRECISION_F16)
-        return PLAN_NONE;
+        return use->turned = turn_codes(all, op, value, axis);
     uint32_t at = value;
     if (!can_turn(home_of(all, value), shape)) {
         Format blocks = blocks_format(shape, 1 - axis, all->options->tiles);
@@ -133,10 +169,7 @@ static void find_home(const Assembly *all, uint32_t op, GemmOperand *operand) {
     if (!operand->fixed)
         return;
     operand->at = bring_lines(all, op, operand->source, operand->inner_axis);
-    if (operand->at == PLAN_NONE)
-        all->sketch->possible = false;
-    else
-        operand->home = *home_of(all, operand->at);
+    operand->home = *home_of(all, operand->at);
 }
 
 /* Is the first to use the value an operation? Outputs take lines along either axis. */
@@ -181,7 +214,7 @@ static void add_cast(const Assembly *all, uint32_t op) {
         at = sketch_move_value(&phase, source, &whole, false);
         sketch_end_phase(&phase);
         if (!sketch_in_precision(&whole, &info->shape, info->precision, &home)) {
-            all->sketch->possible = false;
+            sketch_refuse(all->sketch, op, "no home holds whole panels to be cast");
             return;
         }
     }
@@ -206,47 +239,72 @@ static bool begins_at_words(const Format *format, const Shape *shape) {
     return true;
 }
 
-/* The other operand of a sum, as `like` has it: a vector lies with every tile that needs a piece of
- * it. Its home if it has none yet, else where it moves; PLAN_NONE if no way leads there. */
+/* A vector along `along` as it is added to values in the format `like`: a piece of it lies with
+ * every tile that needs it. */
+static Format vector_format(const Format *like, uint32_t along) {
+    Format to = *like;
+    uint32_t kept = 0, shards = 1;
+    for (uint32_t i = 0; i < to.axis_count; i++)
+        if (to.axes[i].axis == along) {
+            shards = to.axes[i].partitions;
+            to.axes[kept++] = to.axes[i];
+        }
+    if (kept == 0)
+        to.axes[kept++] = axis_tiling(along, 1, 1, 1);
+    to.axes[0].shard_padding = MAX_OF(to.axes[0].shard_padding, (uint32_t)VECTOR_WORD);
+    to.axis_count = kept;
+    to.replicas = to.tile_count / shards;
+    to.order = (Order){.kind = ORDER_ROW_MAJOR};
+    to.memory_class = MEMORY_STANDARD;
+    return to;
+}
+
+/* Can a vector along `along` be added to what lies in this format, wherever the vector is? */
+static bool takes_vector(const Format *format, const Shape *shape, uint32_t along) {
+    Format vector = vector_format(format, along);
+    return (format->order.kind == ORDER_LEFT || format->order.kind == ORDER_TRANSPOSED_LEFT) &&
+           plan_padded_extent(&vector, along, shape->dims[along]) % VECTOR_WORD == 0 &&
+           begins_at_words(&vector, shape);
+}
+
+/* Where values lie to which something is added: at `source`, or, if a vector that lies somewhere
+ * cannot be brought there, evenly spread in blocks. */
+static uint32_t bring_left(const Assembly *all, uint32_t op, uint32_t source, uint32_t other) {
+    const Shape *shape = &all->graph->values.items[source].shape;
+    PointRight right = point_right(shape, &all->graph->values.items[other].shape);
+    if (right == POINT_NONE || right == POINT_PLAIN ||
+        (!has_home(all, other) && all->task->uses[other].count == 1) ||
+        takes_vector(home_of(all, source), shape, right == POINT_COLUMNS ? 1 : 0))
+        return source;
+    Format blocks = blocks_format(shape, line_axis(home_of(all, source)), all->options->tiles);
+    SketchPhase phase = sketch_begin_phase(all->sketch, op);
+    source = sketch_move_value(&phase, source, &blocks, false);
+    sketch_end_phase(&phase);
+    return source;
+}
+
+/* The other operand of a sum, as `like` has it: its home if it has none yet, else where it moves;
+ * PLAN_NONE if no way leads there. */
 static uint32_t bring_right(const Assembly *all, uint32_t op, uint32_t value, const Format *like,
                             const Shape *shape) {
     const Shape *own = &all->graph->values.items[value].shape;
-    Format to = *like;
     PointRight right = point_right(shape, own);
-    to.memory_class = MEMORY_STANDARD;
+    uint32_t along = right == POINT_COLUMNS ? 1 : 0;
     if (right == POINT_NONE)
         return PLAN_NONE;
-    if (right != POINT_PLAIN) {
-        uint32_t along = right == POINT_COLUMNS ? 1 : 0, kept = 0;
-        uint32_t shards = 1;
-        for (uint32_t i = 0; i < to.axis_count; i++)
-            if (to.axes[i].axis == along) {
-                shards = to.axes[i].partitions;
-                to.axes[kept++] = to.axes[i];
-            }
-        if (kept == 0)
-            to.axes[kept++] = axis_tiling(along, 1, 1, 1);
-        to.axes[0].shard_padding = MAX_OF(to.axes[0].shard_padding, (uint32_t)VECTOR_WORD);
-        to.axis_count = kept;
-        to.replicas = to.tile_count / shards;
-        to.order = (Order){.kind = ORDER_ROW_MAJOR};
-    }
+    Format to = right == POINT_PLAIN ? *like : vector_format(like, along);
+    to.memory_class = MEMORY_STANDARD;
     if (!has_home(all, value)) {
         sketch_set_home(all->sketch, value, &to);
         return value;
     }
     uint32_t at = value;
-    if (right == POINT_PLAIN) {
-        at = bring_lines(all, op, value, line_axis(like));
-        if (at == PLAN_NONE)
-            return PLAN_NONE;
-    }
+    if (right == POINT_PLAIN || home_of(all, value)->order.kind != ORDER_ROW_MAJOR)
+        at = bring_lines(all, op, value, right == POINT_PLAIN ? line_axis(like) : along);
     Format home = *home_of(all, at);
     home.memory_class = MEMORY_STANDARD;
     if (format_equal(&home, &to))
         return at;
-    if (right != POINT_PLAIN && !(begins_at_words(&home, own) && begins_at_words(&to, own)))
-        return PLAN_NONE;
     SketchPhase phase = sketch_begin_phase(all->sketch, op);
     uint32_t moved = sketch_move_value(&phase, at, &to, false);
     sketch_end_phase(&phase);
@@ -256,7 +314,7 @@ static uint32_t bring_right(const Assembly *all, uint32_t op, uint32_t value, co
 static void add_point(const Assembly *all, uint32_t op, uint32_t result, const Format *to,
                       uint32_t source, uint32_t other) {
     Sketch *sketch = all->sketch;
-    const Shape *shape = &all->graph->values.items[source].shape;
+    const Shape *shape = &all->graph->values.items[result].shape;
     const Format from = *home_of(all, source);
     uint32_t right = PLAN_NONE;
     PlanPoint point = {.shape = shape, .from = &from, .to = to};
@@ -264,7 +322,8 @@ static void add_point(const Assembly *all, uint32_t op, uint32_t result, const F
     if (other != GRAPH_NONE) {
         right = bring_right(all, op, other, &from, shape);
         if (right == PLAN_NONE) {
-            sketch->possible = false;
+            sketch_refuse(sketch, op,
+                          "the other operand of a sum cannot be brought to where it is added");
             return;
         }
         point.right = point_right(shape, &sketch->values.items[right].shape);
@@ -282,7 +341,7 @@ static void add_add(const Assembly *all, uint32_t op) {
     for (int i = 0; i < 2; i++)
         fits[i] = shape_equal(&all->graph->values.items[add->operands[i]].shape, sum);
     if (!fits[0] && !fits[1]) {
-        all->sketch->possible = false;
+        sketch_refuse(all->sketch, op, "a sum of which no operand has the whole shape");
         return;
     }
     if (!fits[0])
@@ -295,9 +354,11 @@ static void add_add(const Assembly *all, uint32_t op) {
     uint32_t source = add->operands[whole];
     if (!has_home(all, source))
         spread_home(all, source);
+    uint32_t other = add->operands[1 - whole];
+    source = bring_left(all, op, source, other);
     Format to = *home_of(all, source);
     to.memory_class = MEMORY_STANDARD;
-    add_point(all, op, add->result, &to, source, add->operands[1 - whole]);
+    add_point(all, op, add->result, &to, source, other);
 }
 
 /* The cast of a GELU that its own kernel can make: nothing else wants either of them, and the
@@ -342,11 +403,16 @@ static void add_gelu(const Assembly *all, uint32_t op) {
     Format to, from = *home_of(all, source);
     uint32_t cast = cast_of(all, gelu->result, &from, &to);
     bool turns = cast != GRAPH_NONE && line_axis(&to) != line_axis(&from);
-    if (bias != GRAPH_NONE && line_axis(&from) == 0 && !turns) {
-        add_add(all, made_by); /* a bias along lines wants a kernel of its own */
-        source = gelu->operands[0];
-        bias = GRAPH_NONE;
+    if (bias != GRAPH_NONE) {
+        if (line_axis(&from) == 1 || turns) {
+            source = bring_left(all, op, source, bias);
+        } else { /* a bias along lines wants a kernel of its own */
+            add_add(all, made_by);
+            source = gelu->operands[0];
+            bias = GRAPH_NONE;
+        }
         from = *home_of(all, source);
+        cast = cast_of(all, gelu->result, &from, &to);
     }
     if (cast == GRAPH_NONE) {
         to = from;
@@ -363,13 +429,11 @@ static void range_home(const Assembly *all, uint32_t value, uint32_t rows) {
     const GraphValue *info = &all->graph->values.items[value];
     uint32_t axis = all->task->uses[value].axis, ranges = info->shape.dims[0] / rows;
     uint32_t tiles = all->options->tiles / ranges;
-    if (axis == 1 || (tiles == 0 && info->precision.kind == PRECISION_F16)) {
-        Format home = even_format(&info->shape, 1, info->precision, all->options->tiles);
+    if (axis == 1 || tiles == 0) {
+        bool codes = axis == 0 && info->precision.kind == PRECISION_F8F143;
+        Format home = codes ? codes_format(&info->shape, info->precision, all->options->tiles)
+                            : even_format(&info->shape, 1, info->precision, all->options->tiles);
         sketch_set_home(all->sketch, value, &home);
-        return;
-    }
-    if (tiles == 0) {
-        all->sketch->possible = false;
         return;
     }
     Shape range = {.rank = 2, .dims = {rows, info->shape.dims[1]}};
@@ -382,7 +446,7 @@ static void range_home(const Assembly *all, uint32_t value, uint32_t rows) {
     sketch_set_home(all->sketch, value, &home);
 }
 
-/* Where whole lines can be taken from, or put to, any row; PLAN_NONE if no kernel turns lines. */
+/* Where whole lines can be taken from, or put to, any row. */
 static uint32_t bring_rows(const Assembly *all, uint32_t op, uint32_t value, uint32_t rows) {
     const Format *home = home_of(all, value);
     uint32_t ranges = all->graph->values.items[value].shape.dims[0] / rows;
@@ -399,13 +463,12 @@ static void take_rows(const Assembly *all, uint32_t index) {
     uint32_t source = op->operands[0], rows = result->shape.dims[0];
     if (!has_home(all, source))
         range_home(all, source, rows);
-    uint32_t at = all->sketch->possible ? bring_rows(all, index, source, rows) : PLAN_NONE;
-    if (at == PLAN_NONE) {
-        all->sketch->possible = false;
-        return;
-    }
-    Format home = even_format(&result->shape, line_axis(home_of(all, at)), result->precision,
-                              all->options->tiles);
+    uint32_t at = bring_rows(all, index, source, rows);
+    const Format *from = home_of(all, at);
+    Format home =
+        from->order.kind == ORDER_ROW_MAJOR
+            ? codes_format(&result->shape, result->precision, all->options->tiles)
+            : even_format(&result->shape, line_axis(from), result->precision, all->options->tiles);
     sketch_set_home(all->sketch, op->result, &home);
     SketchPhase phase = sketch_begin_phase(all->sketch, index);
     PlanMove move = {.source = at, .target = op->result, .source_row = (uint32_t)op->row};
@@ -419,10 +482,7 @@ static void stack_rows(const Assembly *all, uint32_t index) {
     PlanMove move = {.target = op->result};
     /* All turn before the first one moves. */
     for (uint32_t i = 0; i < op->operand_count; i++)
-        if (bring_lines(all, index, op->operands[i], 1) == PLAN_NONE) {
-            all->sketch->possible = false;
-            return;
-        }
+        bring_lines(all, index, op->operands[i], 1);
     Format home = even_format(&result->shape, 1, result->precision, all->options->tiles);
     sketch_set_home(all->sketch, op->result, &home);
     SketchPhase phase = sketch_begin_phase(all->sketch, index);

@@ -71,14 +71,23 @@ bool cast_spec(const Layout *from, const Layout *to, bool fast, KernelSpec *spec
 }
 
 bool pack_spec(const Layout *from, const Layout *to, KernelSpec *spec) {
+    bool unpack = from->inner_is_row;
+    if (unpack) {
+        const Layout *packed = from;
+        from = to;
+        to = packed;
+    }
+    PrecisionKind precision = from->value_bytes == 1 ? PRECISION_F8F143 : PRECISION_F16;
     bool rows = !from->inner_is_row && from->group == from->inner &&
                 from->outer_block == from->outer && !from->drain;
-    bool columns = to->inner_is_row && !to->drain && to->group == SOURCE_GROUP;
+    bool columns = to->inner_is_row && !to->drain &&
+                   to->group == precision_group((Precision){.kind = precision});
     if (!rows || !columns || from->value_bytes != to->value_bytes || from->inner != to->outer ||
         from->outer != to->matrices * to->inner)
         return false;
     KernelPack pack = {.order = PACK_RIGHT,
-                       .precision = PRECISION_F16,
+                       .precision = precision,
+                       .unpack = unpack,
                        .rows = to->inner_block,
                        .columns = to->outer,
                        .pitch = to->outer,

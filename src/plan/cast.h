@@ -8,5 +8,6 @@
  * at once. `fast`: the source lies in interleaved memory. */
 bool cast_spec(const Layout *from, const Layout *to, bool fast, KernelSpec *spec);
 
-/* The same for a row-major shard that becomes packed along its rows, all padding included. */
+/* The same for a row-major shard that becomes packed along its rows, all padding included, or the
+ * other way round. */
 bool pack_spec(const Layout *from, const Layout *to, KernelSpec *spec);

@@ -293,6 +293,10 @@ static bool price(Joint *joint, PlanCandidate *candidate) {
     set_choices(joint);
     bool possible = task_sketch(joint->graph, joint->task, joint->choices, &joint->search->options,
                                 joint->table, &joint->sketch);
+    if (!possible && joint->sketch.why) {
+        joint->search->why = joint->sketch.why;
+        joint->search->why_op = joint->sketch.why_op;
+    }
     SketchBytes bytes = sketch_bytes(&joint->sketch);
     *candidate = (PlanCandidate){.gemm = joint->choices[0],
                                  .cycles = possible ? joint->sketch.cycles : 0,
@@ -397,8 +401,11 @@ static bool price_plans(Joint *joint) {
     uint64_t plans = 1;
     for (uint32_t i = 0; i < joint->search->product_count; i++) {
         plans *= joint->search->products[i].choices.count;
-        if (plans == 0)
-            return true; /* no kernel takes some product */
+        if (plans == 0) {
+            joint->search->why = "however it is cut, some part is multiplied by no kernel";
+            joint->search->why_op = joint->search->products[i].op;
+            return true;
+        }
         plans = MIN_OF(plans, (uint64_t)MOST_PLANS + 1);
     }
     return plans <= MOST_PLANS ? price_all(joint) : descend_from_corners(joint);

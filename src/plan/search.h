@@ -43,6 +43,9 @@ typedef struct PlanSearch {
     size_t count;
     uint64_t grids;
     bool left_out;
+    /* If there are no candidates: what no plan could do, static, of which operation; else NULL. */
+    const char *why;
+    uint32_t why_op;
     PlanCandidate least;
     /* Of anything but one GEMM or one cast: the searches for each different GEMM. Not all plans are
      * candidates then. */

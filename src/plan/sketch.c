@@ -13,6 +13,7 @@ void sketch_begin(Sketch *sketch, const Graph *graph) {
     sketch->graph = graph;
     sketch->values.count = sketch->steps.count = sketch->moves.count = 0;
     sketch->possible = true;
+    sketch->why = NULL;
     sketch->no_memory = false;
     sketch->cycles = 0;
     PlanValue none = {.inside_of = PLAN_NONE};
@@ -52,13 +53,36 @@ static PlanStep *add_step(Sketch *sketch, PlanStepKind kind, uint32_t op, uint64
     return &sketch->steps.items[sketch->steps.count - 1];
 }
 
+void sketch_refuse(Sketch *sketch, uint32_t op, const char *why) {
+    if (!sketch->possible)
+        return;
+    sketch->possible = false;
+    sketch->why = why;
+    sketch->why_op = op;
+}
+
+static const char *step_refusal(PlanStepKind kind) {
+    switch (kind) {
+    case PLAN_CAST: return "a part is cast by no kernel";
+    case PLAN_GEMM: return "a part is multiplied by no kernel";
+    case PLAN_REDUCE: return "partial sums are added up by no kernel";
+    case PLAN_TURN: return "a part is transposed by no kernel";
+    case PLAN_PACK: return "a part is packed by no kernel";
+    case PLAN_POINT:
+    case PLAN_LOCAL:
+    case PLAN_EXCHANGE: break;
+    }
+    return "a part is taken by no kernel";
+}
+
 void sketch_add_compute(Sketch *sketch, PlanStepKind kind, uint32_t op, uint32_t target,
                         uint32_t source, uint32_t second, uint64_t cycles) {
     PlanStep *step = add_step(sketch, kind, op, cycles);
     step->target = target;
     step->sources[0] = source;
     step->sources[1] = second;
-    sketch->possible = sketch->possible && cycles > 0;
+    if (cycles == 0)
+        sketch_refuse(sketch, op, step_refusal(kind));
 }
 
 PlanValue sketch_stored(PlanValueKind kind, uint32_t graph_value, const Shape *shape,

@@ -16,6 +16,8 @@ typedef struct Sketch {
     VEC(PlanMove) moves;
     VEC(SketchLife) lives; /* scratch */
     bool possible;         /* kernels take all parts */
+    const char *why;       /* if not: what they do not take, static, */
+    uint32_t why_op;       /* of which operation */
     bool no_memory;        /* then the sketch is void */
     uint64_t cycles;
 } Sketch;
@@ -29,6 +31,8 @@ PlanValue sketch_stored(PlanValueKind kind, uint32_t graph_value, const Shape *s
                         const Format *format);
 /* Returns its number. */
 uint32_t sketch_add_value(Sketch *sketch, PlanValue value);
+/* No kernel or move does what operation `op` asks for. The first reason stays. */
+void sketch_refuse(Sketch *sketch, uint32_t op, const char *why);
 void sketch_set_home(Sketch *sketch, uint32_t value, const Format *format);
 /* A computing step; one of 0 cycles is none that a kernel takes. */
 void sketch_add_compute(Sketch *sketch, PlanStepKind kind, uint32_t op, uint32_t target,

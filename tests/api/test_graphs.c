@@ -73,6 +73,18 @@ static void check_graph(TwContext *context, const Graph *graph, uint32_t tiles, 
     mem_free(text);
 }
 
+/* Is a sweep asked for: by TW_TEST_ALL, or one seed or range of it by the variable called `name`,
+ * "620010" or "620000-620049"? */
+static bool asked_seeds(const char *name, uint64_t *seed, unsigned *rounds) {
+    const char *text = getenv(name);
+    if (!text)
+        return getenv("TW_TEST_ALL") != NULL;
+    char *end;
+    *seed = strtoull(text, &end, 10);
+    *rounds = *end == '-' ? (unsigned)(strtoull(end + 1, NULL, 10) - *seed) + 1 : 1;
+    return true;
+}
+
 static Tally check_graphs(uint64_t seed, unsigned rounds, const RandomGraphOptions *options,
                           double low, double high) {
     print_message("seed %llu\n", (unsigned long long)seed);
@@ -96,6 +108,18 @@ static void test_small(void **state) {
     RandomGraphOptions options = {.most = 90, .work = 1e6, .steps = 5};
     Tally tally = check_graphs(6100, 8, &options, 0, 0.25);
     assert_int_equal(tally.exact, 8);
+}
+
+/* One graph that must be bit exact. */
+static void check_text(const char *text, uint32_t tiles) {
+    Graph *graph;
+    Tally tally = {0};
+    assert_int_equal(graph_parse(text, strlen(text), "text", &graph, NULL), STATUS_OK);
+    TwContext *context = tw_open(2);
+    check_graph(context, graph, tiles, 1, false, &tally);
+    tw_close(context);
+    graph_free(graph);
+    assert_int_equal(tally.exact, 1);
 }
 
 /* Products of few rows leave no whole panels along the axis along which they are cast for the next
@@ -122,14 +146,7 @@ static void test_narrow(void **state) {
                                "parameter %w16 \"w16\" : f8f143(s=-6)[8,32]\n"
                                "%p17 = gemm %c15, %w16 {transpose_left=true} : f16[11,32]\n"
                                "output %p17 \"y\"\n";
-    Graph *graph;
-    Tally tally = {0};
-    assert_int_equal(graph_parse(text, strlen(text), "narrow", &graph, NULL), STATUS_OK);
-    TwContext *context = tw_open(2);
-    check_graph(context, graph, 36, 1, false, &tally);
-    tw_close(context);
-    graph_free(graph);
-    assert_int_equal(tally.exact, 1);
+    check_text(text, 36);
 }
 
 /* Pairs of matrices, cast and transposed, one of them shared. */
@@ -142,37 +159,94 @@ static void test_batched(void **state) {
                                "parameter %v \"v\" : f16[2,1,20,17]\n"
                                "%y = gemm %h, %v {transpose_left=true} : f16[2,3,40,17]\n"
                                "output %y \"y\"\n";
-    Graph *graph;
-    Tally tally = {0};
-    assert_int_equal(graph_parse(text, strlen(text), "batched", &graph, NULL), STATUS_OK);
-    TwContext *context = tw_open(2);
-    check_graph(context, graph, 30, 1, false, &tally);
-    tw_close(context);
-    graph_free(graph);
-    assert_int_equal(tally.exact, 1);
+    check_text(text, 30);
+}
+
+/* Sums whose operands' rows meet in turn: the same matrix for each of several, one row for each
+ * matrix, both; before and after products of many pairs of matrices. */
+static void test_sums_in_turn(void **state) {
+    (void)state;
+    static const char text[] = "input %x \"x\" : f16[2,3,20,33]\n"
+                               "parameter %a \"a\" : f16[20,33]\n"
+                               "%s = add %a, %x : f16[2,3,20,33]\n"
+                               "parameter %w \"w\" : f16[3,33,24]\n"
+                               "%h = gemm %s, %w : f16[2,3,20,24]\n"
+                               "parameter %b \"b\" : f16[3,1,24]\n"
+                               "%t = add %h, %b : f16[2,3,20,24]\n"
+                               "%g = gelu %t : f16[2,3,20,24]\n"
+                               "parameter %c \"c\" : f16[2,1,1,24]\n"
+                               "%u = add %g, %c : f16[2,3,20,24]\n"
+                               "output %t \"t\"\n"
+                               "output %u \"y\"\n";
+    check_text(text, 40);
+    check_text(text, 1);
+}
+
+/* Matrices of codes with lines along their rows: more of them than tiles, and a sum of vectors on
+ * parts that begin at any row. */
+static void test_codes_on_few_tiles(void **state) {
+    (void)state;
+    static const char text[] = "input %x \"x\" : f8f143(s=-4)[5,21,37]\n"
+                               "parameter %w \"w\" : f8f143(s=-5)[5,37,19]\n"
+                               "%h = gemm %x, %w : f16[5,21,19]\n"
+                               "parameter %v \"v\" : f8f143(s=-5)[5,21,9]\n"
+                               "%y = gemm %x, %v {transpose_left=true} : f16[5,37,9]\n"
+                               "output %h \"h\"\n"
+                               "output %y \"y\"\n";
+    check_text(text, 1);
+    check_text(text, 3);
+    check_text(text, 50);
+}
+
+/* One vector, added to values that lie in parts of any number of rows and columns. */
+static void test_shared_vector(void **state) {
+    (void)state;
+    static const char text[] = "input %x \"x\" : f16[45,31]\n"
+                               "parameter %b \"b\" : f16[31]\n"
+                               "parameter %w \"w\" : f16[31,31]\n"
+                               "%s = add %x, %b : f16[45,31]\n"
+                               "%p = gemm %s, %w : f16[45,31]\n"
+                               "%q = add %p, %b : f16[45,31]\n"
+                               "%g = gelu %q : f16[45,31]\n"
+                               "parameter %v \"v\" : f16[17,45]\n"
+                               "%r = gemm %v, %g : f16[17,31]\n"
+                               "%t = add %r, %b : f16[17,31]\n"
+                               "%y = gelu %t : f16[17,31]\n"
+                               "output %y \"y\"\n";
+    check_text(text, 70);
+    check_text(text, 7);
 }
 
 static void test_with_room(void **state) {
     (void)state;
-    if (!getenv("TW_TEST_ALL"))
+    uint64_t seed = 620000;
+    unsigned rounds = 200;
+    if (!asked_seeds("TW_TEST_SEEDS", &seed, &rounds))
         skip();
     RandomGraphOptions options = {.most = 1500, .work = 4e8, .batched = true, .steps = 7};
-    Tally tally = check_graphs(620000, 200, &options, 0, 0.5);
-    assert_int_equal(tally.exact, 200);
+    Tally tally = check_graphs(seed, rounds, &options, 0, 0.5);
+    assert_int_equal(tally.exact, rounds);
 }
 
 static void test_tight(void **state) {
     (void)state;
-    if (!getenv("TW_TEST_ALL"))
+    uint64_t seed = 630000;
+    unsigned rounds = 50;
+    if (!asked_seeds("TW_TEST_TIGHT_SEEDS", &seed, &rounds))
         skip();
     RandomGraphOptions options = {.most = 1500, .work = 4e8, .batched = true, .steps = 7};
-    Tally tally = check_graphs(630000, 50, &options, 0.5, 1);
-    assert_int_equal(tally.exact + tally.refused, 50);
+    Tally tally = check_graphs(seed, rounds, &options, 0.5, 1);
+    assert_int_equal(tally.exact + tally.refused, rounds);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_small), cmocka_unit_test(test_narrow), cmocka_unit_test(test_batched),
-        cmocka_unit_test(test_with_room), cmocka_unit_test(test_tight)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_small),
+                                       cmocka_unit_test(test_narrow),
+                                       cmocka_unit_test(test_batched),
+                                       cmocka_unit_test(test_sums_in_turn),
+                                       cmocka_unit_test(test_codes_on_few_tiles),
+                                       cmocka_unit_test(test_shared_vector),
+                                       cmocka_unit_test(test_with_room),
+                                       cmocka_unit_test(test_tight)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
