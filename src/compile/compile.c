@@ -3,6 +3,7 @@
 #include "base/progress.h"
 #include "pack/build.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,35 +108,37 @@ static Status take_given(Compiler *compiler) {
     return status;
 }
 
-/* The phases, for the report and for people. */
-static void describe_phases(Compiler *compiler) {
-    const Attempt *attempt = &compiler->attempt;
-    CompileResult *result = compiler->result;
-    for (uint32_t i = 0; i < MIN_OF(attempt->tiles.exchanges, (uint32_t)COMPILE_MAX_PHASES); i++) {
-        const AttemptPhase *from = &attempt->phases[i];
-        CompilePhase *phase = &result->phases[result->phase_count++];
-        *phase = (CompilePhase){.predicted_cycles =
-                                    attempt->tiles.steps.items[from->step].predicted_cycles,
-                                .bound = xchg_phase_bound(&from->phase, attempt->tiles.tiles),
-                                .copies = (uint32_t)from->phase.transfers.count,
-                                .horizon = from->schedule.horizon,
-                                .max_row_bytes = from->rows.max_bytes,
-                                .policy = from->schedule.policy,
-                                .seconds = from->seconds};
-        snprintf(phase->name, sizeof phase->name, "%s", from->name);
-    }
+static double ratio_of(uint64_t horizon, uint64_t bound) {
+    return bound ? (double)horizon / (double)bound : 0;
 }
 
-static void dump_phases(const CompileResult *result, FILE *out) {
-    for (uint32_t i = 0; i < result->phase_count; i++) {
-        const CompilePhase *phase = &result->phases[i];
+static void dump_phases(const Attempt *attempt, FILE *out) {
+    uint64_t bounds = 0, horizons = 0, leasts = 0;
+    uint32_t worst = 0, worst_excess = 0;
+    for (uint32_t i = 0; i < attempt->tiles.exchanges; i++) {
+        const AttemptPhase *phase = &attempt->phases[i];
+        const XchgSchedule *schedule = &phase->schedule;
+        uint64_t bound = xchg_phase_bound(&phase->phase, attempt->tiles.tiles);
+        uint32_t excess = schedule->horizon - MIN_OF(schedule->horizon, schedule->least);
+        bounds += bound;
+        horizons += schedule->horizon;
+        leasts += schedule->least;
+        if (i == 0 || excess > worst_excess) {
+            worst = i;
+            worst_excess = excess;
+        }
         fprintf(out,
-                "%s: %u copies, bound %llu words, horizon %u events (%.3f), longest row %u bytes, "
-                "%s\n",
-                phase->name, phase->copies, (unsigned long long)phase->bound, phase->horizon,
-                phase->bound ? phase->horizon / (double)phase->bound : 0, phase->max_row_bytes,
-                phase->policy ? phase->policy : "");
+                "%s: %zu copies, bound %" PRIu64
+                " words, horizon %u events (%.3f), at least %u, longest row %u bytes, %s\n",
+                phase->name, phase->phase.transfers.count, bound, schedule->horizon,
+                ratio_of(schedule->horizon, bound), schedule->least, phase->rows.max_bytes,
+                schedule->policy ? schedule->policy : "");
     }
+    if (attempt->tiles.exchanges > 0)
+        fprintf(out,
+                "all exchanges: bound %" PRIu64 " words, horizon %" PRIu64
+                " events (%.3f), at least %" PRIu64 "; the farthest from its least: %u\n",
+                bounds, horizons, ratio_of(horizons, bounds), leasts, worst);
 }
 
 /* Exact times of the whole program, from the schedules. */
@@ -169,7 +172,7 @@ static Status dump(const Compiler *compiler, const EmitImages *images) {
     if (options->dump_lower)
         tile_graph_print(&attempt->tiles, options->dump_lower);
     if (options->dump_exchange)
-        dump_phases(compiler->result, options->dump_exchange);
+        dump_phases(attempt, options->dump_exchange);
     for (size_t i = 0; options->dump_place && i < images->programs.count; i++) {
         uint32_t tile = images->programs.items[i].first_tile;
         fprintf(options->dump_place, "# tile %u\n", tile);
@@ -237,7 +240,6 @@ static Status finish(Compiler *compiler) {
     result->tiles_used = plan_tiles_used(&attempt->plan);
     EmitImages images = {0};
     double since = clock_seconds();
-    describe_phases(compiler);
     Status status = count_cycles(compiler);
     if (!status)
         status = emit_images(&attempt->library, &attempt->tiles, &attempt->places,

@@ -18,7 +18,8 @@ typedef struct CompileOptions {
     const char *producer;
     /* Text forms, each written when its pass is done; NULL: not wanted. dump_place prints the
      * problem and the addresses of the first tile of every distinct program, dump_exchange every
-     * phase with its bound and horizon. */
+     * phase with its bound in words, its horizon and the least that any schedule takes, and the
+     * sums. */
     FILE *dump_plan, *dump_lower, *dump_place, *dump_exchange, *explain;
 } CompileOptions;
 
@@ -47,17 +48,6 @@ typedef struct CompileRefusal {
         tiles_that_fit; /* smallest number, compiled up to its placement; 0: none up to 1,472 */
 } CompileRefusal;
 
-/* An exchange phase as it was scheduled. */
-typedef struct CompilePhase {
-    char name[64];
-    uint64_t predicted_cycles; /* of the whole step */
-    uint64_t bound;            /* words sent or received by the busiest tile */
-    uint32_t copies, horizon;  /* events */
-    uint32_t max_row_bytes;
-    const char *policy; /* of the schedule; static */
-    double seconds;
-} CompilePhase;
-
 /* A plan that was placed and scheduled, with its cycles before and after that. */
 typedef struct CompileFinalist {
     uint64_t predicted_cycles, scheduled_cycles;
@@ -65,16 +55,12 @@ typedef struct CompileFinalist {
 
 enum { COMPILE_FINALISTS = 3 };
 
-enum { COMPILE_MAX_PHASES = 8 };
-
 typedef struct CompileResult {
     Package *package; /* finished; the caller frees it with package_free */
     uint64_t predicted_cycles;
     /* Exact, from kernel formulas, row horizons and barriers, without the simulator; with a cycle
      * sample before every step. */
     uint64_t scheduled_cycles, scheduled_cycles_sampled;
-    CompilePhase phases[COMPILE_MAX_PHASES];
-    uint32_t phase_count;
     CompileFinalist
         finalists[COMPILE_FINALISTS]; /* in the order of the search; 0 of a given plan */
     uint32_t finalist_count;

@@ -309,9 +309,9 @@ static void add_piece_copies(Exchange *exchange, const Fill *fill, const Piece *
     for (uint32_t copy = 0; copy < want && !exchange->status;) {
         uint32_t turn = (uint32_t)((uint64_t)copy * have / want), serving = turn;
         if (have > want)
-            serving = serving_copy(exchange, &source->format, piece,
-                                   format_tile_of_shard(&target->format, fill->shard, copy),
-                                   may_stay);
+            serving =
+                serving_copy(exchange, &source->format, piece,
+                             format_tile_of_shard(&target->format, fill->shard, copy), may_stay);
         exchange->tiles.count = 0;
         for (; copy < want && (uint64_t)copy * have / want == turn; copy++)
             if (!vec_push(&exchange->tiles,

@@ -220,12 +220,13 @@ static OwnerOptions owner_options(const Enumeration *all, const GemmChoice *choi
 
 /* ---- grids */
 
-/* The cheaper numbering of tiles: that along which the moved operand is shared. */
+/* The cheaper numbering of tiles: that along which the moved operand is shared. Where none moves,
+ * along the columns of the result, so that whoever needs them next finds a row's parts together. */
 static bool add_numbering(Enumeration *all, GemmChoice choice) {
     int left = gemm_operand(&choice, ROLE_LEFT);
     bool left_moves = gemm_moves(&all->task.gemm, &choice, left);
     bool right_moves = gemm_moves(&all->task.gemm, &choice, 1 - left);
-    choice.rows_fast = right_moves && !left_moves;
+    choice.rows_fast = left_moves || right_moves ? right_moves && !left_moves : choice.swapped;
     PlanCandidate candidate = price_choice(all, &choice);
     if (left_moves && right_moves) {
         choice.rows_fast = true;

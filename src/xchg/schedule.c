@@ -6,6 +6,8 @@
  *            reduce-scatter, are best left alone.
  *   greedy   the piece that its receivers can take first, in steps of 8 events; among equals the
  *            one whose tiles have most left to do, then the one that comes first.
+ *   prompt   the same in steps of one event, for phases of many short pieces: tried where what was
+ *            found so far is far from the least that is possible.
  *   busiest  the piece whose tiles have most left to do, whenever it can start; not tried with many
  *            pieces, where it takes long and seldom wins.
  * Pieces that go to complete receiver pairs are tried as 64-bit and as 32-bit messages. */
@@ -20,11 +22,12 @@
 
 typedef VEC(Piece) Pieces;
 
-typedef enum Order { ORDER_NATURAL, ORDER_GREEDY, ORDER_BUSIEST, ORDER_COUNT } Order;
+typedef enum Order { ORDER_NATURAL, ORDER_GREEDY, ORDER_PROMPT, ORDER_BUSIEST, ORDER_COUNT } Order;
 
 static const char *const policy_names[ORDER_COUNT][2] = {
     {"natural order, 32-bit", "natural order, paired where possible"},
     {"greedy order, 32-bit", "greedy order, paired where possible"},
+    {"prompt order, 32-bit", "prompt order, paired where possible"},
     {"busiest tiles first, 32-bit", "busiest tiles first, paired where possible"},
 };
 
@@ -254,6 +257,9 @@ typedef struct Waiting {
 /* More pieces are not tried in the order of the busiest tiles. */
 #define BUSIEST_PIECES 4096
 
+/* The prompt order is tried if the horizon is longer than the least by more than its 32nd part. */
+#define PROMPT_EXCESS 32
+
 typedef VEC(Waiting) Heap;
 
 static bool goes_first(const Waiting *a, const Waiting *b) {
@@ -291,20 +297,21 @@ static uint64_t pressure_of(const Scheduler *s, const Piece *piece) {
 
 /* When the last receiver of the piece would switch to it. Receivers, not senders, are what phases
  * wait for, and their clocks differ from the senders' by the route times. */
-static int32_t greedy_key(const Scheduler *s, const Piece *piece, int32_t start) {
+static int32_t receive_time(const Scheduler *s, const Piece *piece, int32_t start) {
     const XchgTransfer *t = s->phase->transfers.items + piece->transfer;
     int32_t latest = 0;
     for (uint32_t k = 0; k < t->dest_count; k++) {
         int32_t shift = s->lanes.routes[t->first_dest + k].shift[piece->paired];
         latest = MAX_OF(latest, start + shift);
     }
-    return latest / GREEDY_STEP;
+    return latest;
 }
 
 /* Takes the piece out that really can start first: the top is examined again until its key holds.
  * A piece whose predecessors are open is moved behind the present horizon and looked at later. */
 static PlaceResult place_greedy(Scheduler *s, const Pieces *pieces, Order order, Heap *heap,
                                 XchgSchedule *schedule) {
+    const int32_t step = order == ORDER_GREEDY ? GREEDY_STEP : 1;
     heap->count = 0;
     for (uint32_t i = 0; i < pieces->count; i++) {
         if (!vec_push(heap, (Waiting){0, 0, pressure_of(s, pieces->items + i), i}))
@@ -321,14 +328,14 @@ static PlaceResult place_greedy(Scheduler *s, const Pieces *pieces, Order order,
         int32_t ready = ready_at(s, piece->transfer);
         Waiting now = {.pressure = pressure_of(s, piece), .piece = top->piece};
         if (ready < 0) {
-            now.key = MAX_OF(top->key, (int32_t)schedule->horizon / GREEDY_STEP) + 1;
+            now.key = MAX_OF(top->key, (int32_t)schedule->horizon / step) + 1;
         } else {
             now.start = lanes_find(&s->lanes, piece, MAX_OF(ready, top->start));
             if (now.start < 0) {
                 s->failed = piece->transfer;
                 return PLACE_IMPOSSIBLE;
             }
-            now.key = order == ORDER_GREEDY ? greedy_key(s, piece, now.start) : 0;
+            now.key = order == ORDER_BUSIEST ? 0 : receive_time(s, piece, now.start) / step;
         }
         if (ready >= 0 && now.key == top->key && now.pressure == top->pressure) {
             PlaceResult result = place_piece(s, piece, now.start, schedule);
@@ -483,29 +490,32 @@ static bool better(const Attempt *a, const Attempt *b, uint32_t max_row_bytes) {
     return a->rows.max_bytes < b->rows.max_bytes;
 }
 
-/* No schedule of 32-bit items is shorter: each tile must receive all its words, the first not
- * before event 1, and send all its words, the last of which are some time on their way. */
-static uint32_t least_horizon(const Scheduler *s) {
+/* No schedule is shorter, be it of 32-bit items alone or of 64-bit ones where pairs take them: each
+ * tile must receive all its items, the first not before event 1, and send all its items, the last
+ * of which are some time on their way. */
+static uint32_t least_horizon(const Scheduler *s, bool pairs) {
     const XchgPhase *phase = s->phase;
     uint32_t tile_count = s->lanes.tile_count;
-    int64_t *sent = mem_alloc(tile_count, 4 * sizeof *sent); /* words, start, way; received */
+    int64_t *sent = mem_alloc(tile_count, 4 * sizeof *sent); /* items, start, way; received */
     int64_t least = 0;
     for (uint32_t i = 0; sent && i < phase->transfers.count; i++) {
         const XchgTransfer *t = phase->transfers.items + i;
+        bool paired = pairs && can_pair(&s->lanes, t);
         int64_t *from = sent + 4 * t->source, start = 0, way = 0;
+        int64_t items = paired ? t->words / 2 : t->words;
         for (uint32_t k = t->first_dest; k < t->first_dest + t->dest_count; k++) {
             const LaneTile *tile = s->lanes.tiles + phase->dests.items[k].tile;
-            int32_t shift = s->lanes.routes[k].shift[0];
+            int32_t shift = s->lanes.routes[k].shift[paired];
             int32_t after = CHIP_EXCHANGE_RECEIVE_PIPE + tile->row2 + CHIP_EXCHANGE_TAIL_GUARD;
             int64_t *received = sent + 4 * phase->dests.items[k].tile + 3;
-            *received += t->words;
+            *received += items;
             least = MAX_OF(least, 1 + *received + after);
             start = MAX_OF(start, 1 - shift);
             way = MAX_OF(way, shift + after);
         }
         from[1] = from[0] == 0 ? start : MIN_OF(from[1], start);
         from[2] = from[0] == 0 ? way : MIN_OF(from[2], way);
-        from[0] += t->words;
+        from[0] += items;
     }
     for (uint32_t i = 0; sent && i < tile_count; i++)
         least = MAX_OF(least, sent[4 * i] + sent[4 * i + 1] + sent[4 * i + 2]);
@@ -526,15 +536,17 @@ static void run_policies(Scheduler *s, const XchgOptions *options, Attempt *best
     Pieces pieces = {0};
     Heap heap = {0};
     uint32_t max_row_bytes = options->max_row_bytes ? options->max_row_bytes : UINT32_MAX;
-    uint32_t least = least_horizon(s);
-    *best = (Attempt){.result = PLACE_WORSE};
     bool pairs = !options->no_pairing && any_pairs(&s->lanes);
+    const uint32_t least[] = {least_horizon(s, false), least_horizon(s, pairs)};
+    *best = (Attempt){.result = PLACE_WORSE};
     for (int n = pairs ? 0 : ORDER_COUNT; n < 2 * ORDER_COUNT; n++) {
         bool paired = n < ORDER_COUNT;
-        if (!paired && s->limit <= least)
-            break;
+        Order order = (Order)(n % ORDER_COUNT);
+        if (s->limit <= least[paired] ||
+            (order == ORDER_PROMPT && s->limit <= least[paired] + least[paired] / PROMPT_EXCESS))
+            continue;
         Attempt attempt;
-        try_policy(s, &pieces, (Order)(n % ORDER_COUNT), paired, &heap, &attempt);
+        try_policy(s, &pieces, order, paired, &heap, &attempt);
         if (attempt.result == PLACE_NO_MEMORY || !attempt_good(best) ||
             better(&attempt, best, max_row_bytes)) {
             attempt_free(best);
@@ -547,6 +559,7 @@ static void run_policies(Scheduler *s, const XchgOptions *options, Attempt *best
         if (attempt_good(best) && best->rows.max_bytes <= max_row_bytes)
             s->limit = best->schedule.horizon;
     }
+    best->schedule.least = least[pairs];
     vec_free(&pieces);
     vec_free(&heap);
 }

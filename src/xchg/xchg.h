@@ -59,6 +59,7 @@ typedef struct XchgMessage {
 typedef struct XchgSchedule {
     VEC(XchgMessage) messages;
     uint32_t horizon;   /* events until the last row returns */
+    uint32_t least;     /* no schedule of these transfers is shorter */
     const char *policy; /* which order and width won; static string */
 } XchgSchedule;
 

@@ -44,6 +44,7 @@ static void check_phase(Board *board, uint64_t seed, TestPhase *p, Random *rando
     XchgOptions options = {.no_pairing = random_below(random, 4) == 0};
     if (xchg_schedule(&p->phase, p->tile_count, &options, &schedule, &rows, &diag) != STATUS_OK)
         fail_with(&diag, seed, "no schedule");
+    assert_true(schedule.horizon >= schedule.least);
     uint32_t *row_address = place_rows(&rows, random);
     if (xchg_verify(&p->phase, p->tile_count, &rows, row_address, &diag) != STATUS_OK)
         fail_with(&diag, seed, "the verifier rejects the rows");
