@@ -56,6 +56,7 @@ typedef struct TwCompileOptions {
     size_t grid_count;
     bool device_input; /* inputs lie once on the chip, F16, evenly spread, as a block leaves them */
     TwCastPolicy cast;
+    unsigned rank; /* take this one of the plans that fit, by price from 1; 0: the fastest */
     /* Where to write the text form of a pass's result, or NULL. */
     FILE *plan, *lower, *place, *exchange, *explanation;
 } TwCompileOptions;

@@ -27,9 +27,11 @@ typedef struct TwProfileTotals {
     /* Mean over all tiles; they add up to the figure's cycles. */
     double causes[TW_PROFILE_FIGURES][TW_PROFILE_CAUSES];
     /* Sums over the exchange phases, and the one whose horizon is farthest above its bound: its
-     * step, or -1 if there is none. */
+     * step, or -1 if there is none, and what it works for. */
     uint64_t horizon, bound;
     int worst_phase;
+    const char *worst_operation; /* as long as the profile; NULL if there is none */
+    double worst_ratio;
 } TwProfileTotals;
 
 TwProfileTotals tw_profile_totals(const TwProfile *profile);

@@ -231,6 +231,7 @@ static Status compile_with(TwContext *context, const Graph *graph, const TwWeigh
                                        .cast = (PlanCastPolicy)options->cast,
                                        .forces = forces,
                                        .force_count = options->grid_count},
+                              .rank = options->rank,
                               .producer = "tilework " TW_VERSION,
                               .dump_plan = options->plan,
                               .dump_lower = options->lower,

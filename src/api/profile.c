@@ -61,8 +61,10 @@ TwProfileTotals tw_profile_totals(const TwProfile *handle) {
         totals.bound += step->bound;
         if (step->bound && (uint64_t)step->horizon * bound >= horizon * step->bound) {
             totals.worst_phase = (int)s;
+            totals.worst_operation = step->operation;
             horizon = step->horizon;
             bound = step->bound;
+            totals.worst_ratio = (double)horizon / (double)bound;
         }
     }
     for (unsigned figure = 0; figure < PROF_FIGURES; figure++)

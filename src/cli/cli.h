@@ -81,7 +81,7 @@ const char *cli_number(uint64_t value, char text[CLI_NUMBER]);
 
 /* ---- options and report of compilation, for bench and compile */
 typedef struct CompileArguments {
-    int64_t tiles, max_copies;
+    int64_t tiles, max_copies, rank;
     Texts grids;
     unsigned dumps; /* bits: plan, lower, place, exchange */
     unsigned casts; /* bits: auto, early, late */
@@ -93,8 +93,8 @@ typedef struct CompileArguments {
     } dump[5]; /* plan, lower, place, exchange, explanation */
 } CompileArguments;
 
-enum { CLI_COMPILE_OPTIONS = 7 };
-/* Fills options[0…6] and the defaults. */
+enum { CLI_COMPILE_OPTIONS = 8 };
+/* Fills options[0…7] and the defaults. */
 void compile_options(CompileArguments *arguments, Option options[CLI_COMPILE_OPTIONS]);
 /* The same for tw_compile; opens the dumps. */
 Status compile_open(Cli *cli, CompileArguments *arguments, TwCompileOptions *options);

@@ -50,6 +50,13 @@ void compile_options(CompileArguments *arguments, Option options[CLI_COMPILE_OPT
                           .help = "cast where a value lies, where it is used, or where cheaper",
                           .target = &arguments->casts,
                           .choices = cast_names};
+    options[7] = (Option){.name = "rank",
+                          .kind = OPTION_WHOLE,
+                          .value = "N",
+                          .help = "take the N-th best plan by price, not the fastest schedule",
+                          .target = &arguments->rank,
+                          .least = 1,
+                          .most = 1000};
 }
 
 /* One of the casts' words. */
@@ -79,6 +86,7 @@ Status compile_open(Cli *cli, CompileArguments *arguments, TwCompileOptions *opt
         .grids = arguments->grids.items,
         .grid_count = arguments->grids.count,
         .device_input = arguments->device_input,
+        .rank = (unsigned)arguments->rank,
         .plan = open_dump(&arguments->dump[0], arguments->dumps & 1, &failed),
         .lower = open_dump(&arguments->dump[1], arguments->dumps & 2, &failed),
         .place = open_dump(&arguments->dump[2], arguments->dumps & 4, &failed),

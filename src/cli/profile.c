@@ -95,6 +95,7 @@ static void put_totals(Cli *cli, const TwProfileTotals *totals) {
                         cli_real(exchange_ratio(totals->horizon, totals->bound)));
     json_object_set_new(exchange, "worst_phase",
                         totals->worst_phase < 0 ? json_null() : json_integer(totals->worst_phase));
+    json_object_set_new(exchange, "worst_ratio", cli_real(totals->worst_ratio));
     cli_put(cli, "exchange", exchange);
 }
 
@@ -132,6 +133,11 @@ void profile_print_causes(const TwProfile *profile) {
         }
     printf("  %-18s %12.1f %12.1f %12.1f\n", "sum", (double)totals.cycles[TW_PREDICTED],
            (double)totals.cycles[TW_SCHEDULED], (double)totals.cycles[TW_SIMULATED]);
+    if (totals.worst_phase >= 0)
+        printf("exchange: horizon %llu, bound %llu: %.3f; worst phase %.3f, step %d, %s\n",
+               (unsigned long long)totals.horizon, (unsigned long long)totals.bound,
+               exchange_ratio(totals.horizon, totals.bound), totals.worst_ratio, totals.worst_phase,
+               totals.worst_operation);
 }
 
 static void print_steps(const TwProfileRow *rows, size_t count) {

@@ -75,9 +75,10 @@ typedef struct Selection {
     bool undecided;
 } Selection;
 
-/* With a candidate chosen, *attempt holds it; it is to be freed in any case. */
+/* With a candidate chosen, *attempt holds it; it is to be freed in any case. rank: as
+ * CompileOptions has it; then the chosen one is the only finalist. */
 Status select_candidate(const PlanSearch *search, Pool *pool, double seconds[COMPILE_PASSES],
-                        Selection *selection, Attempt *attempt, Diag *diag);
+                        uint32_t rank, Selection *selection, Attempt *attempt, Diag *diag);
 
 /* Bytes from an address on that a tile can have for values at most. */
 uint64_t most_bytes(uint32_t from);

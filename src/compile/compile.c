@@ -55,9 +55,10 @@ static Status search_and_select(Compiler *compiler, bool again, PlanSearch *sear
     Status status = plan_search(compiler->graph, &options, search, compiler->diag);
     count_time(&result->seconds[COMPILE_PLAN], &since);
     result->candidates = search->grids;
-    return status ? status
-                  : select_candidate(search, compiler->pool, result->seconds, selection,
-                                     &compiler->attempt, compiler->diag);
+    return status
+               ? status
+               : select_candidate(search, compiler->pool, result->seconds, compiler->options->rank,
+                                  selection, &compiler->attempt, compiler->diag);
 }
 
 /* Searches, at first near the best plan, and takes the first candidate that can be placed. */

@@ -15,6 +15,9 @@
 typedef struct CompileOptions {
     PlanOptions plan;
     const Plan *given; /* a plan to be used as it is, or NULL: search */
+    /* Take the plan of this rank among those that can be placed, by price, from 1; the last one if
+     * there are fewer. 0: the fastest of the finalists. */
+    uint32_t rank;
     const char *producer;
     /* Text forms, each written when its pass is done; NULL: not wanted. dump_place prints the
      * problem and the addresses of the first tile of every distinct program, dump_exchange every

@@ -168,9 +168,11 @@ static Status scheduled_cycles(const Attempt *attempt, uint64_t *cycles, Diag *d
     return status;
 }
 
-/* Takes `other` over if it is the first one that fits, or a faster one. */
-static Status note_finalist(const PlanSearch *search, size_t index, Selection *selection,
+/* Takes `other` over if it is the first one that fits, or a faster one, or if any is wanted: a plan
+ * of a given rank, the only one that is kept then. */
+static Status note_finalist(const PlanSearch *search, size_t index, bool any, Selection *selection,
                             Attempt *attempt, Attempt *other, uint64_t *best, Diag *diag) {
+    selection->finalist_count = any ? 0 : selection->finalist_count;
     CompileFinalist *finalist = &selection->finalists[selection->finalist_count];
     finalist->predicted_cycles = search->candidates[index].cycles;
     Status status = scheduled_cycles(other, &finalist->scheduled_cycles, diag);
@@ -187,18 +189,18 @@ static Status note_finalist(const PlanSearch *search, size_t index, Selection *s
 }
 
 Status select_candidate(const PlanSearch *search, Pool *pool, double seconds[COMPILE_PASSES],
-                        Selection *selection, Attempt *attempt, Diag *diag) {
+                        uint32_t rank, Selection *selection, Attempt *attempt, Diag *diag) {
     *selection = (Selection){.chosen = search->count};
     *attempt = (Attempt){0};
     Prober prober = {.search = search};
     Status status = STATUS_OK;
     uint64_t best = 0;
-    uint32_t wanted = search->is_graph ? COMPILE_FINALISTS : 1;
+    uint32_t wanted = rank ? rank : search->is_graph ? COMPILE_FINALISTS : 1, found = 0;
     for (size_t i = 0; i < search->count && !status; i++) {
-        uint32_t found = selection->finalist_count;
         uint64_t first = found ? selection->finalists[0].predicted_cycles : 0;
         if (found == wanted ||
-            (found && search->candidates[i].cycles > first + first * FINALIST_PER_MILLE / 1000))
+            (found && !rank &&
+             search->candidates[i].cycles > first + first * FINALIST_PER_MILLE / 1000))
             break;
         Probe probe;
         bool fits;
@@ -206,7 +208,8 @@ Status select_candidate(const PlanSearch *search, Pool *pool, double seconds[COM
         status = try_candidate(&prober, &search->candidates[i], pool, seconds, &other, &probe,
                                &fits, diag);
         if (!status && fits) {
-            status = note_finalist(search, i, selection, attempt, &other, &best, diag);
+            status = note_finalist(search, i, rank > 0, selection, attempt, &other, &best, diag);
+            found++;
         } else if (!status && !found) {
             note_failure(selection, &search->candidates[i], &probe);
             selection->failed++;

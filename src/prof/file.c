@@ -217,6 +217,23 @@ static Status sqlite_damaged(const File *file) {
     return damaged(file, sqlite3_errmsg(file->database));
 }
 
+/* Cells of all steps: what no run that fits a profile comes near to. */
+enum { MOST_CELLS = 1 << 28 };
+
+/* Whether `count` columns are whole numbers of 32 bits. */
+static bool are_small(const File *file, int first, int count) {
+    for (int at = first; at < first + count; at++) {
+        sqlite3_int64 value = sqlite3_column_int64(file->statement, at);
+        if (value < 0 || value > UINT32_MAX)
+            return false;
+    }
+    return true;
+}
+
+static Status too_large(const File *file) {
+    return damaged(file, "a number is too large");
+}
+
 static uint64_t column_whole(const File *file, int at) {
     return (uint64_t)sqlite3_column_int64(file->statement, at);
 }
@@ -260,6 +277,8 @@ static Status read_meta(File *file, Profile *profile) {
 /* The cells of one more step. */
 static Status read_cells(const File *file, Profile *profile) {
     size_t count = (size_t)profile->tiles * PROF_CAUSES, size = count * sizeof(int32_t);
+    if (profile->steps.count > MOST_CELLS / count)
+        return damaged(file, "there are too many steps");
     int32_t *grown =
         mem_resize(profile->cells, profile->steps.count * count, sizeof *profile->cells);
     if (!grown)
@@ -279,6 +298,8 @@ static Status read_steps(File *file, Profile *profile) {
         return sqlite_damaged(file);
     int code;
     while ((code = sqlite3_step(file->statement)) == SQLITE_ROW) {
+        if (!are_small(file, 2, 7))
+            return too_large(file);
         ProfStep step = {
             .name = column_text(file, 0, &profile->arena),
             .operation = column_text(file, 1, &profile->arena),
@@ -321,6 +342,8 @@ static Status read_tiles(File *file, Profile *profile) {
     while (sqlite3_step(file->statement) == SQLITE_ROW) {
         if (count >= profile->tiles || column_whole(file, 0) != count)
             return damaged(file, "the numbers of the tiles are wrong");
+        if (!are_small(file, 1, 1))
+            return too_large(file);
         profile->map[count++] = (uint32_t)column_whole(file, 1);
     }
     return count == profile->tiles ? STATUS_OK : damaged(file, "tiles are missing");
@@ -332,6 +355,8 @@ static Status read_memory(File *file, Profile *profile) {
         return sqlite_damaged(file);
     int code;
     while ((code = sqlite3_step(file->statement)) == SQLITE_ROW) {
+        if (!are_small(file, 0, 1) || !are_small(file, 2, 4))
+            return too_large(file);
         ProfBuffer buffer = {(uint32_t)column_whole(file, 0), column_text(file, 1, &profile->arena),
                              (uint32_t)column_whole(file, 2), (uint32_t)column_whole(file, 3),
                              (uint32_t)column_whole(file, 4), (uint32_t)column_whole(file, 5)};
@@ -342,6 +367,9 @@ static Status read_memory(File *file, Profile *profile) {
         !prepare(file, "SELECT step, tile, address, size FROM rows ORDER BY step, tile"))
         return sqlite_damaged(file);
     while ((code = sqlite3_step(file->statement)) == SQLITE_ROW) {
+        if (!are_small(file, 0, 4) || column_whole(file, 0) >= profile->steps.count ||
+            column_whole(file, 1) >= profile->tiles)
+            return damaged(file, "a row is of no step or tile");
         ProfRow row = {(uint32_t)column_whole(file, 0), (uint32_t)column_whole(file, 1),
                        (uint32_t)column_whole(file, 2), (uint32_t)column_whole(file, 3)};
         if (!vec_push(&profile->rows, row))
@@ -375,7 +403,7 @@ static Status check_cells(const File *file, const Profile *profile) {
 /* The sums of every figure add up to its cycles. */
 static Status check_figures(const File *file, const Profile *profile) {
     for (int figure = 0; figure < PROF_FIGURES; figure++) {
-        uint64_t cycles = 0, causes = 0; /* unsigned: what is wrong may wrap */
+        uint64_t cycles = 0, causes = 0; /* unsigned: wrong causes may wrap */
         for (size_t s = 0; s < profile->steps.count; s++) {
             const ProfStep *step = &profile->steps.items[s];
             cycles += step->cycles[figure];
@@ -390,6 +418,18 @@ static Status check_figures(const File *file, const Profile *profile) {
     return STATUS_OK;
 }
 
+/* Nothing in the file's schema is executed. */
+static bool open_distrusted(File *file) {
+    if (sqlite3_open_v2(file->path, &file->database, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK)
+        return false;
+    static const int off[] = {SQLITE_DBCONFIG_TRUSTED_SCHEMA, SQLITE_DBCONFIG_ENABLE_TRIGGER,
+                              SQLITE_DBCONFIG_ENABLE_VIEW};
+    sqlite3_db_config(file->database, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    for (size_t i = 0; i < COUNT_OF(off); i++)
+        sqlite3_db_config(file->database, off[i], 0, NULL);
+    return true;
+}
+
 Status prof_read(const char *path, Profile *profile, Diag *diag) {
     File file = {.path = path, .diag = diag};
     *profile = (Profile){0};
@@ -398,12 +438,10 @@ Status prof_read(const char *path, Profile *profile, Diag *diag) {
     if (status)
         return status;
     file_unmap(&map);
-    if (sqlite3_open_v2(path, &file.database, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK ||
+    if (!open_distrusted(&file) ||
         !read_pragma(&file, "PRAGMA application_id", PROF_APPLICATION_ID) ||
         !read_pragma(&file, "PRAGMA user_version", PROF_VERSION))
         status = diag_error(diag, ERR_PROF_FORMAT, place_of(&file), "this is no Tilework profile");
-    if (status == STATUS_OK)
-        sqlite3_db_config(file.database, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     if (status == STATUS_OK)
         status = read_meta(&file, profile);
     if (status == STATUS_OK)

@@ -205,6 +205,7 @@ static void test_run_errors(void **state) {
            "bit exact        yes", NULL);
     expect("bench gemm --rows 8 --inner 64 --columns 8 --tiles 1 --weight-sigma 60000 --check",
            EXIT_CLASS_CHECK, NULL, "error TW0523 at tile 0: worker");
+    expect("bench gemm --rows 8 --inner 64 --columns 32 --tiles 4 --rank 3", 0, "\npass\n", NULL);
     expect(at("run @p.twpkg"), EXIT_CLASS_USAGE, NULL,
            "error TW2006 at option --input: the package needs a value for x: --input x=FILE");
     expect(at("run @p.twpkg --input x"), EXIT_CLASS_USAGE, NULL, "error TW2006");
