@@ -49,20 +49,42 @@ static void explain_values(const Graph *graph, const Plan *plan, FILE *out) {
     }
 }
 
+/* Was an early cast chosen for a value that is cast for a product? */
+static bool wants_early(const Graph *graph, const Plan *plan, uint32_t cast) {
+    for (uint32_t i = 0; i < plan->choice_count; i++) {
+        const PlanChoice *choice = &plan->choices[i];
+        const GraphOp *op = &graph->ops.items[choice->op];
+        for (uint32_t k = 0; k < 2 && op->kind == GRAPH_GEMM; k++)
+            if (op->operands[k] == cast && choice->gemm.operands[k].early)
+                return true;
+    }
+    return false;
+}
+
+static const char *cast_reason(const Graph *graph, const Plan *plan, const PlanStep *step) {
+    if (plan->values[step->sources[0]].kind != PLAN_MOVED)
+        return "the operand is wanted in FP8; cast on the tiles that hold it";
+    return wants_early(graph, plan, plan->values[step->target].graph_value)
+               ? "the operand is wanted in FP8; the tiles that held it have no whole panels to "
+                 "cast "
+                 "early, so it is cast where it is used"
+               : "the operand is wanted in FP8; cast where it is used";
+}
+
 /* Why a move or a cast exists. */
-static const char *reason(const Plan *plan, const PlanStep *step) {
+static const char *reason(const Graph *graph, const Plan *plan, const PlanStep *step) {
     switch (step->kind) {
     case PLAN_LOCAL: return "what its next move leaves on a tile, and padding";
     case PLAN_GEMM: return "the product";
     case PLAN_PACK: return "rows become columns, which no exchange does";
-    case PLAN_POINT: return "value by value, where they lie";
+    case PLAN_POINT:
+        return graph->ops.items[graph->values.items[plan->values[step->target].graph_value].op]
+                           .kind == GRAPH_CAST
+                   ? "value by value, where they lie, and cast by the same kernel"
+                   : "value by value, where they lie";
     case PLAN_TURN: return "its use wants the values of the other axis side by side";
     case PLAN_REDUCE: return "the inner dimension is cut";
-    case PLAN_CAST:
-        return plan->values[step->target].kind == PLAN_MOVED ||
-                       plan->values[step->sources[0]].kind == PLAN_HOME
-                   ? "the operand is wanted in FP8; cast on the tiles that hold it"
-                   : "the operand is wanted in FP8; cast where it is used";
+    case PLAN_CAST: return cast_reason(graph, plan, step);
     case PLAN_EXCHANGE: break;
     }
     return plan->values[plan->moves[step->first_move].source].kind == PLAN_PARTIALS
@@ -78,7 +100,7 @@ static void explain_steps(const Graph *graph, const Plan *plan, FILE *out) {
     for (uint32_t i = 0; i < plan->step_count; i++) {
         const PlanStep *step = &plan->steps[i];
         fprintf(out, "  step %u: %s, %" PRIu64 " cycles: %s", i, names[step->kind], step->cycles,
-                reason(plan, step));
+                reason(graph, plan, step));
         for (uint32_t m = 0; m < step->move_count; m++) {
             char *name = plan_value_name(graph, plan, plan->moves[step->first_move + m].target);
             fprintf(out, "%s%%%s", m == 0 ? " (" : ", ", name ? name : "");

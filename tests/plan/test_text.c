@@ -151,11 +151,50 @@ static void test_explanation(void **state) {
     graph_free(graph);
 }
 
+/* An early cast that was chosen and cannot be done is told as what is done. */
+static void test_explained_casts(void **state) {
+    (void)state;
+    Graph *graph;
+    GraphMlp mlp = {.tokens = 40,
+                    .width = 64,
+                    .hidden = 96,
+                    .blocks = 1,
+                    .batch = 1,
+                    .operand = {PRECISION_F8F143, -4}};
+    assert_int_equal(graph_build_mlp(&graph, &mlp, NULL), STATUS_OK);
+    PlanOptions options = {.tiles = 16};
+    PlanForce force = {.operation = (char[]){"up"}, .rows = 2, .columns = 6, .inner = 1};
+    options.forces = &force;
+    options.force_count = 1;
+    PlanSearch search;
+    assert_int_equal(plan_search(graph, &options, &search, NULL), STATUS_OK);
+    static const char *const wanted[] = {
+        "so it is cast where it is used", /* parts of 16 columns are no whole panels */
+        "and cast by the same kernel",    /* but half ones */
+        "cast where it is used",
+    };
+    for (size_t i = 0; i < COUNT_OF(wanted); i++) {
+        OperandChoice *left = &((GemmChoice *)search.candidates[0].choices)[1].operands[0];
+        *left = (OperandChoice){.copies = 1, .early = i < 2, .fast = true, .half = i == 1};
+        char *text = NULL;
+        size_t size;
+        FILE *out = open_memstream(&text, &size);
+        assert_non_null(out);
+        plan_explain(&search, 0, out);
+        fclose(out);
+        assert_non_null(strstr(text, wanted[i]));
+        assert_int_equal(strstr(text, wanted[0]) != NULL, i == 0);
+        free(text);
+    }
+    plan_search_free(&search);
+    graph_free(graph);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip),  cmocka_unit_test(test_changes),
         cmocka_unit_test(test_mismatch),    cmocka_unit_test(test_grid_text),
-        cmocka_unit_test(test_explanation),
+        cmocka_unit_test(test_explanation), cmocka_unit_test(test_explained_casts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
