@@ -115,6 +115,12 @@ typedef struct EmitStep {
                        * of 6; time spent waiting for other tiles included */
 } EmitStep;
 
+/* A kernel call of a program. */
+typedef struct EmitCall {
+    uint32_t address; /* of the `call` */
+    uint32_t spec;    /* of the tile graph */
+} EmitCall;
+
 /* A distinct program. Tiles that run it have equal code, steps and samples. */
 typedef struct EmitProgram {
     EmitCode stub; /* at CHIP_ENTRY_STUB */
@@ -122,6 +128,7 @@ typedef struct EmitProgram {
     uint32_t run, run_sampled; /* entry addresses */
     uint32_t samples;          /* address of step_count + 1 words */
     VEC(EmitStep) steps;       /* those in which the tiles do something; all exchange steps */
+    VEC(EmitCall) calls;       /* ascending, of both entries */
     uint32_t first_tile;       /* lowest one that runs it */
 } EmitProgram;
 

@@ -37,6 +37,7 @@ typedef struct Writer {
     VEC(uint32_t) words;
     VEC(Mark) marks;
     VEC(EmitStep) steps;
+    VEC(EmitCall) calls;
     bool memory; /* false: an allocation failed */
 } Writer;
 
@@ -122,6 +123,8 @@ static void put_kernel(Writer *writer, const LowerCall *call) {
     KernelInterface interface;
     kernel_interface(&writer->graph->specs.items[call->spec], &interface);
     put_arguments(writer, &interface, call);
+    writer->memory =
+        writer->memory && vec_push(&writer->calls, ((EmitCall){here(writer), call->spec}));
     put_call(writer, REG_RETURN, writer->library->kernel[call->spec]);
 }
 
@@ -193,7 +196,7 @@ static void put_entry(Writer *writer, uint32_t tile, bool sampled) {
 
 static void write_tile(Writer *writer, uint32_t tile) {
     writer->layout = emit_layout(writer->library, writer->graph, tile);
-    writer->words.count = writer->marks.count = writer->steps.count = 0;
+    writer->words.count = writer->marks.count = writer->steps.count = writer->calls.count = 0;
     put_entry(writer, tile, false);
     writer->run_sampled = here(writer);
     put_entry(writer, tile, true);
@@ -202,6 +205,8 @@ static void write_tile(Writer *writer, uint32_t tile) {
 
 /* ---- keeping distinct programs */
 
+/* Equal words call equal code with equal arguments: the kernels are the same but for their names.
+ */
 static bool same_program(const EmitProgram *program, const Writer *writer) {
     if (program->code.address != writer->layout.program ||
         program->samples != writer->layout.samples ||
@@ -282,6 +287,9 @@ static bool keep_program(EmitImages *images, const Writer *writer, uint32_t tile
     program->first_tile = tile;
     for (size_t i = 0; i < writer->steps.count; i++)
         if (!vec_push(&program->steps, writer->steps.items[i]))
+            return false;
+    for (size_t i = 0; i < writer->calls.count; i++)
+        if (!vec_push(&program->calls, writer->calls.items[i]))
             return false;
     return keep_stub(images, writer, &program->stub) && keep_code(images, writer, &program->code);
 }
@@ -388,6 +396,7 @@ Status emit_images(const EmitLibrary *library, const TileGraph *graph, const Pla
     vec_free(&writer.words);
     vec_free(&writer.marks);
     vec_free(&writer.steps);
+    vec_free(&writer.calls);
     if (status)
         emit_images_free(images);
     return status;
@@ -399,6 +408,7 @@ void emit_images_free(EmitImages *images) {
         emit_code_free(&program->stub);
         emit_code_free(&program->code);
         vec_free(&program->steps);
+        vec_free(&program->calls);
     }
     vec_free(&images->programs);
     vec_free(&images->rows);

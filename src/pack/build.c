@@ -200,13 +200,45 @@ static bool add_buffers(Builder *builder, uint32_t index) {
     return true;
 }
 
+/* Kernels have the numbers of their specs. */
+static bool add_operands(Builder *builder) {
+    Package *package = builder->package;
+    const TileGraph *tiles = builder->tiles;
+    for (uint32_t spec = 0; spec < tiles->specs.count; spec++) {
+        KernelInterface interface;
+        kernel_interface(&tiles->specs.items[spec], &interface);
+        for (uint32_t j = 0; j < interface.operand_count; j++) {
+            const KernelOperand *operand = &interface.operands[j];
+            PackageOperand row = {spec,
+                                  j,
+                                  package_string(package, operand->name),
+                                  operand->bytes,
+                                  operand->tail,
+                                  operand->written};
+            if (!row.name || !vec_push(&package->operands, row))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Programs that call the same kernels at the same addresses share a blob. */
+static bool add_kernel_calls(Builder *builder, const EmitProgram *program, uint32_t *blob) {
+    _Static_assert(sizeof(EmitCall) == sizeof(PackageKernelCall), "address and number");
+    *blob = PACKAGE_NONE;
+    if (program->calls.count > 0)
+        *blob = package_add_blob(builder->package, program->calls.items,
+                                 (uint32_t)(program->calls.count * sizeof(PackageKernelCall)));
+    return program->calls.count == 0 || *blob != PACKAGE_NONE;
+}
+
 static bool add_programs(Builder *builder) {
     Package *package = builder->package;
     for (uint32_t p = 0; p < builder->images->programs.count; p++) {
         const EmitProgram *program = &builder->images->programs.items[p];
-        PackageProgram row = {program->samples, (uint32_t)program->steps.count};
-        if (!vec_push(&package->programs, row) || !add_steps(builder, p) ||
-            !add_buffers(builder, p))
+        PackageProgram row = {program->samples, (uint32_t)program->steps.count, PACKAGE_NONE};
+        if (!add_kernel_calls(builder, program, &row.calls) || !vec_push(&package->programs, row) ||
+            !add_steps(builder, p) || !add_buffers(builder, p))
             return false;
     }
     memcpy(package->program, builder->images->program,
@@ -276,8 +308,9 @@ Status package_build(Package *package, const Graph *graph, const TileGraph *tile
                        .places = places,
                        .exchanges = exchanges};
     builder.call_origin = mem_alloc(tiles->steps.count + 1, sizeof *builder.call_origin);
-    bool memory = builder.call_origin && add_origins(&builder) && add_programs(&builder) &&
-                  add_bindings(&builder) && add_entries(&builder) && add_phases(&builder);
+    bool memory = builder.call_origin && add_origins(&builder) && add_operands(&builder) &&
+                  add_programs(&builder) && add_bindings(&builder) && add_entries(&builder) &&
+                  add_phases(&builder);
     for (uint32_t tile = 0; tile < images->tiles && memory; tile++)
         memory = add_tile_segments(&builder, tile);
     for (size_t i = 0; i < images->rows.count && memory; i++)

@@ -34,6 +34,9 @@ static Status check_blobs(const Checker *checker) {
     for (size_t i = 0; i < package->transfers.count; i++)
         if (package->transfers.items[i].blob < package->blobs.count)
             used[package->transfers.items[i].blob] = 1;
+    for (size_t i = 0; i < package->programs.count; i++)
+        if (package->programs.items[i].calls < package->blobs.count)
+            used[package->programs.items[i].calls] = 1;
     Status status = STATUS_OK;
     for (size_t i = 0; i < package->blobs.count && !status; i++) {
         if (i && memcmp(&package->blobs.items[i - 1].id, &package->blobs.items[i].id,
@@ -197,6 +200,38 @@ static Status check_origins(const Checker *checker) {
     return STATUS_OK;
 }
 
+static Status check_operands(const Checker *checker) {
+    const Package *package = checker->package;
+    for (size_t i = 0; i < package->operands.count; i++) {
+        const PackageOperand *operand = &package->operands.items[i];
+        uint32_t kernel = i ? operand[-1].kernel : UINT32_MAX; /* the one before */
+        bool next = i && operand->kernel == kernel;
+        if (operand->kernel != (next ? kernel : kernel + 1) ||
+            operand->operand != (next ? operand[-1].operand + 1 : 0))
+            return broken(checker, "operands", i, "kernels and operands are numbered from 0");
+        if (operand->operand >= PACKAGE_MAX_OPERANDS)
+            return broken(checker, "operands", i, "more operands than registers for them");
+        if (operand->size > CHIP_TILE_MEM_SIZE || operand->tail > CHIP_TILE_MEM_SIZE)
+            return broken(checker, "operands", i, "larger than tile memory");
+    }
+    return STATUS_OK;
+}
+
+/* NULL, or what is wrong with the calls of a program. */
+static const char *check_kernel_calls(const Package *package, uint32_t program) {
+    uint32_t count;
+    if (package->programs.items[program].calls == PACKAGE_NONE)
+        return NULL;
+    const PackageKernelCall *calls = package_kernel_calls(package, program, &count);
+    if (!calls)
+        return "the calls are not whole";
+    for (uint32_t i = 0; i < count; i++)
+        if (calls[i].kernel >= package_kernels(package) || calls[i].address % 4 ||
+            !in_memory(calls[i].address, 4) || (i && calls[i - 1].address >= calls[i].address))
+            return "calls ascend by address, and their kernels are there";
+    return NULL;
+}
+
 static Status check_programs(const Checker *checker) {
     const Package *package = checker->package;
     for (uint32_t tile = 0; tile < package->tile_count; tile++)
@@ -210,6 +245,9 @@ static Status check_programs(const Checker *checker) {
         if (words > CHIP_TILE_MEM_SIZE / 4 || program->samples_address % 4 ||
             !in_memory(program->samples_address, (uint32_t)words * 4))
             return broken(checker, "programs", p, "the samples are outside tile memory");
+        const char *what = check_kernel_calls(package, p);
+        if (what)
+            return broken(checker, "programs", p, what);
         for (uint32_t s = 0; s < program->step_count; s++, at++) {
             if (at >= package->steps.count || package->steps.items[at].program != p ||
                 package->steps.items[at].step != s)
@@ -331,9 +369,9 @@ static Status check_debug(const Checker *checker) {
 
 Status package_check(const Package *package, Diag *diag) {
     static Status (*const rules[])(const Checker *) = {
-        check_blobs,  check_segments, check_bindings,  check_entries,
-        check_calls,  check_origins,  check_transfers, check_rows,
-        check_phases, check_programs, check_buffers,   check_debug};
+        check_blobs,    check_segments,  check_bindings, check_entries, check_calls,
+        check_origins,  check_transfers, check_rows,     check_phases,  check_operands,
+        check_programs, check_buffers,   check_debug};
     Checker checker = {package, diag};
     Status status = STATUS_OK;
     for (size_t i = 0; i < COUNT_OF(rules) && !status; i++)

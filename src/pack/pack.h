@@ -15,7 +15,7 @@
 #include <stdio.h>
 
 #define PACKAGE_APPLICATION_ID 0x54574B31 /* "TWK1" */
-#define PACKAGE_VERSION        3          /* user_version */
+#define PACKAGE_VERSION        4          /* user_version */
 #define PACKAGE_NONE           UINT32_MAX
 
 /* 128-bit XXH3 in canonical (big-endian) byte order. */
@@ -87,7 +87,23 @@ typedef struct PackageOrigin {
 typedef struct PackageProgram {
     uint32_t samples_address; /* of step_count + 1 words written by entry "run_sampled" */
     uint32_t step_count;
+    uint32_t calls; /* a blob of PackageKernelCalls, or PACKAGE_NONE: it calls no kernel */
 } PackageProgram;
+
+/* A kernel call in a program: the address of the call, the kernel. Ascending by address. */
+typedef struct PackageKernelCall {
+    uint32_t address, kernel;
+} PackageKernelCall;
+
+/* What a kernel gets: operand j lies where register $m(2 + j) points. Kernels are numbered from 0,
+ * and each one's operands. */
+enum { PACKAGE_FIRST_REGISTER = 2, PACKAGE_MAX_OPERANDS = 8 };
+typedef struct PackageOperand {
+    uint32_t kernel, operand;
+    const char *name;
+    uint32_t size, tail; /* bytes; the tail may only be read */
+    bool stored;         /* else it is only read */
+} PackageOperand;
 
 typedef enum PackageStepKind { PACKAGE_COMPUTE, PACKAGE_EXCHANGE, PACKAGE_REPEAT } PackageStepKind;
 
@@ -158,6 +174,7 @@ typedef struct Package {
     VEC(PackageEntry) entries;    /* by name, tile */
     VEC(PackageCall) calls;       /* by name, ordinal */
     VEC(PackageOrigin) origins;
+    VEC(PackageOperand) operands; /* by kernel, operand */
     VEC(PackageProgram) programs;
     VEC(PackageStep) steps;          /* by program, step */
     VEC(PackagePhase) phases;        /* in order of execution */
@@ -239,6 +256,11 @@ Status package_phase_summary(const Package *package, uint32_t phase, PackageExch
                              Diag *diag);
 
 const PackageBinding *package_find(const Package *package, const char *name);
+/* The kernels that table operands tells of. */
+uint32_t package_kernels(const Package *package);
+/* The kernel calls of a program; NULL and 0 if it has none. */
+const PackageKernelCall *package_kernel_calls(const Package *package, uint32_t program,
+                                              uint32_t *count);
 /* First segment index of a tile and, in *count, how many it has. */
 uint32_t package_tile_segments(const Package *package, uint32_t tile, uint32_t *count);
 /* Function and source line of a code address on a tile. False if the package knows neither;

@@ -40,6 +40,7 @@ void package_free(Package *package) {
     vec_free(&package->entries);
     vec_free(&package->calls);
     vec_free(&package->origins);
+    vec_free(&package->operands);
     vec_free(&package->programs);
     vec_free(&package->steps);
     vec_free(&package->phases);
@@ -306,6 +307,8 @@ static bool sort_blobs(Package *package) {
         renumber(&package->segments.items[i].blob, becomes);
     for (size_t i = 0; i < package->transfers.count && memory; i++)
         renumber(&package->transfers.items[i].blob, becomes);
+    for (size_t i = 0; i < package->programs.count && memory; i++)
+        renumber(&package->programs.items[i].calls, becomes);
     for (size_t i = 0; i < package->symbols.count && memory; i++)
         renumber(&package->symbols.items[i].blob, becomes);
     for (size_t i = 0; i < package->lines.count && memory; i++)
@@ -382,6 +385,22 @@ uint32_t package_tile_segments(const Package *package, uint32_t tile, uint32_t *
     uint32_t first = segments_before(package, tile, 0);
     *count = segments_before(package, tile + 1, 0) - first;
     return first;
+}
+
+uint32_t package_kernels(const Package *package) {
+    size_t count = package->operands.count;
+    return count ? package->operands.items[count - 1].kernel + 1 : 0;
+}
+
+const PackageKernelCall *package_kernel_calls(const Package *package, uint32_t program,
+                                              uint32_t *count) {
+    uint32_t blob = package->programs.items[program].calls;
+    *count = 0;
+    if (blob >= package->blobs.count ||
+        package->blobs.items[blob].size % sizeof(PackageKernelCall) != 0)
+        return NULL;
+    *count = package->blobs.items[blob].size / (uint32_t)sizeof(PackageKernelCall);
+    return (const void *)package->blobs.items[blob].bytes;
 }
 
 static void source_symbol(const Package *package, uint32_t blob, uint32_t offset,

@@ -397,6 +397,36 @@ static Status origins_load(Loader *loader, const Value *values) {
 
 /* ---- programs, their steps and buffers */
 
+static const char *const operand_uses[] = {"read", "stored"};
+
+static size_t operands_count(const Package *package) {
+    return package->operands.count;
+}
+static void operands_get(const Package *package, size_t row, Value *values, char *scratch) {
+    (void)scratch;
+    const PackageOperand *operand = &package->operands.items[row];
+    values[0] = integer(operand->kernel);
+    values[1] = integer(operand->operand);
+    values[2] = text(operand->name);
+    values[3] = integer(operand->size);
+    values[4] = integer(operand->tail);
+    values[5] = text(operand_uses[operand->stored]);
+}
+static Status operands_load(Loader *loader, const Value *values) {
+    PackageOperand operand;
+    uint32_t stored = 0;
+    Status status = load_u32(loader, &values[0], &operand.kernel);
+    status = THEN(status, load_u32(loader, &values[1], &operand.operand));
+    status = THEN(status, load_text(loader, &values[2], &operand.name));
+    status = THEN(status, load_u32(loader, &values[3], &operand.size));
+    status = THEN(status, load_u32(loader, &values[4], &operand.tail));
+    status = THEN(status, load_word(loader, &values[5], operand_uses, 2, &stored));
+    operand.stored = stored;
+    return status                                          ? status
+           : vec_push(&loader->package->operands, operand) ? STATUS_OK
+                                                           : no_memory(loader);
+}
+
 static size_t programs_count(const Package *package) {
     return package->programs.count;
 }
@@ -405,6 +435,7 @@ static void programs_get(const Package *package, size_t row, Value *values, char
     values[0] = integer((int64_t)row);
     values[1] = integer(package->programs.items[row].samples_address);
     values[2] = integer(package->programs.items[row].step_count);
+    values[3] = blob_id(package, package->programs.items[row].calls);
 }
 static Status programs_load(Loader *loader, const Value *values) {
     PackageProgram program;
@@ -412,6 +443,7 @@ static Status programs_load(Loader *loader, const Value *values) {
         return loader_fail(loader, "rows are not numbered from 0");
     Status status = load_u32(loader, &values[1], &program.samples_address);
     status = THEN(status, load_u32(loader, &values[2], &program.step_count));
+    status = THEN(status, load_blob(loader, &values[3], &program.calls));
     return status                                          ? status
            : vec_push(&loader->package->programs, program) ? STATUS_OK
                                                            : no_memory(loader);
@@ -702,11 +734,18 @@ const Table pack_tables[TABLE_COUNT] = {
      .key_count = 1,
      COLUMNS(INT("id"), INT_NULL("parent"), TEXT("kind"), TEXT("name"), TEXT("detail")),
      ROWS(origins)},
+    {.name = "operands",
+     .sql = "CREATE TABLE operands(kernel INTEGER NOT NULL, operand INTEGER NOT NULL, "
+            "name TEXT NOT NULL, size INTEGER NOT NULL, tail INTEGER NOT NULL, "
+            "\"use\" TEXT NOT NULL, PRIMARY KEY(kernel, operand)) STRICT, WITHOUT ROWID",
+     .key_count = 2,
+     COLUMNS(INT("kernel"), INT("operand"), TEXT("name"), INT("size"), INT("tail"), TEXT("use")),
+     ROWS(operands)},
     {.name = "programs",
      .sql = "CREATE TABLE programs(program INTEGER NOT NULL, samples INTEGER NOT NULL, "
-            "steps INTEGER NOT NULL, PRIMARY KEY(program)) STRICT, WITHOUT ROWID",
+            "steps INTEGER NOT NULL, calls BLOB, PRIMARY KEY(program)) STRICT, WITHOUT ROWID",
      .key_count = 1,
-     COLUMNS(INT("program"), HEX("samples"), INT("steps")),
+     COLUMNS(INT("program"), HEX("samples"), INT("steps"), BYTES_NULL("calls")),
      ROWS(programs)},
     {.name = "schedule",
      .sql = "CREATE TABLE schedule(program INTEGER NOT NULL, step INTEGER NOT NULL, "

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/progress.h"
 #include "chip/chip.h"
+#include "kernel/kernel.h"
 #include "num/f8.h"
 
 #include <assert.h>
@@ -19,7 +20,8 @@ struct Device {
     /* Codes of the inputs, by binding; NULL: never set. A run may write other values over them, so
      * they are sent again before the next one. */
     void **inputs;
-    bool sent; /* since the last run */
+    bool sent;      /* since the last run */
+    Arena operands; /* what is declared to the machine */
 };
 
 static Status no_memory(Diag *diag) {
@@ -67,6 +69,89 @@ static Status load_segments(Device *device, Diag *diag) {
     return status;
 }
 
+/* ---- operands, while the machine checks them */
+
+/* Parameters of each kernel: its operands, and the stack. */
+typedef struct Kernels {
+    uint32_t *first, *count; /* [kernels] into `parameters` */
+    MachineParameter *parameters;
+} Kernels;
+
+static bool list_kernels(Device *device, Kernels *kernels) {
+    const Package *package = device->package;
+    enum { STACK_POINTER = 11 };
+    uint32_t count = package_kernels(package), at = 0;
+    kernels->first = ARENA_NEW(&device->operands, uint32_t, (size_t)count + 1);
+    kernels->count = ARENA_NEW(&device->operands, uint32_t, (size_t)count + 1);
+    kernels->parameters =
+        ARENA_NEW(&device->operands, MachineParameter, package->operands.count + count + 1);
+    if (!kernels->first || !kernels->count || !kernels->parameters)
+        return false;
+    for (size_t i = 0; i < package->operands.count; i++) {
+        const PackageOperand *o = &package->operands.items[i];
+        uint32_t reg = PACKAGE_FIRST_REGISTER + o->operand;
+        if (o->operand == 0) {
+            kernels->first[o->kernel] = at;
+            kernels->parameters[at++] = (MachineParameter){
+                "the stack", STACK_POINTER, -KERNEL_STACK_BYTES, KERNEL_STACK_BYTES, 0, true};
+        }
+        kernels->parameters[at++] =
+            (MachineParameter){o->name, reg, 0, o->size, o->tail, o->stored};
+        kernels->count[o->kernel] = at - kernels->first[o->kernel];
+    }
+    return true;
+}
+
+static MachineCall *list_calls(Device *device, const Kernels *kernels, uint32_t program,
+                               uint32_t *count) {
+    const PackageKernelCall *from = package_kernel_calls(device->package, program, count);
+    MachineCall *calls = ARENA_NEW(&device->operands, MachineCall, (size_t)*count + 1);
+    for (uint32_t i = 0; calls && i < *count; i++) {
+        uint32_t kernel = from[i].kernel;
+        calls[i] = (MachineCall){from[i].address, kernels->count[kernel],
+                                 kernels->parameters + kernels->first[kernel]};
+    }
+    return calls;
+}
+
+/* Memory that programs only read: constants of the kernels. */
+static MachineOperand *list_constants(Device *device, uint32_t tile, uint32_t *count) {
+    uint32_t segments, first = package_tile_segments(device->package, tile, &segments);
+    MachineOperand *constants =
+        ARENA_NEW(&device->operands, MachineOperand, MACHINE_MAX_PARAMETERS);
+    *count = 0;
+    for (uint32_t i = first; constants && i < first + segments; i++) {
+        const PackageSegment *segment = &device->package->segments.items[i];
+        if (segment->flags == PACKAGE_READ && *count < MACHINE_MAX_PARAMETERS)
+            constants[(*count)++] =
+                (MachineOperand){"constants", segment->address, segment->size, 0, false};
+    }
+    return constants;
+}
+
+/* Every kernel call of every tile may access its operands only. */
+static bool declare_operands(Device *device) {
+    const Package *package = device->package;
+    Kernels kernels;
+    MachineCall **calls = ARENA_NEW(&device->operands, MachineCall *, package->programs.count + 1);
+    uint32_t *count = ARENA_NEW(&device->operands, uint32_t, package->programs.count + 1);
+    if (!calls || !count || !list_kernels(device, &kernels))
+        return false;
+    for (uint32_t p = 0; p < package->programs.count; p++)
+        if (!(calls[p] = list_calls(device, &kernels, p, &count[p])))
+            return false;
+    for (uint32_t tile = 0; tile < package->tile_count; tile++) {
+        uint32_t constants, p = package->program[tile];
+        MachineOperand *operands = list_constants(device, tile, &constants);
+        if (!operands)
+            return false;
+        machine_declare_calls(device->machine, tile, calls[p], count[p], operands, constants);
+    }
+    return true;
+}
+
+/* ---- a device */
+
 Status run_open(const Package *package, Pool *pool, const RunOptions *options, Device **device,
                 Diag *diag) {
     *device = NULL;
@@ -80,6 +165,9 @@ Status run_open(const Package *package, Pool *pool, const RunOptions *options, D
         machine_locate(opened->machine, locate, opened);
     if (!status)
         status = name_phases(opened, diag);
+    if (!status && machine_checks(opened->machine) & MACHINE_CHECK_OPERANDS &&
+        !declare_operands(opened))
+        status = no_memory(diag);
     opened->inputs = mem_alloc(package->bindings.count + 1, sizeof *opened->inputs);
     if (!status && !opened->inputs)
         status = no_memory(diag);
@@ -99,6 +187,7 @@ void run_close(Device *device) {
     for (size_t i = 0; device->inputs && i < device->package->bindings.count; i++)
         mem_free(device->inputs[i]);
     mem_free(device->inputs);
+    arena_free(&device->operands);
     mem_free(device);
 }
 

@@ -223,11 +223,27 @@ void machine_start_tile(Machine *machine, uint32_t tile, uint32_t entry) {
 
 void machine_declare(Machine *machine, uint32_t tile, const MachineOperand *operands,
                      uint32_t count) {
+    machine_declare_calls(machine, tile, NULL, 0, operands, count);
+    struct Shadow *shadow = machine->tiles[tile].shadow;
+    if (shadow)
+        shadow->operand_count = count;
+}
+
+void machine_declare_calls(Machine *machine, uint32_t tile, const MachineCall *calls,
+                           uint32_t count, const MachineOperand *operands, uint32_t operand_count) {
     assert(tile < machine->tile_count);
-    if (!machine->tiles[tile].shadow)
+    struct Shadow *shadow = machine->tiles[tile].shadow;
+    if (!shadow)
         return;
-    machine->tiles[tile].shadow->operands = operands;
-    machine->tiles[tile].shadow->operand_count = count;
+    shadow->calls = calls;
+    shadow->call_count = count;
+    shadow->operands = shadow->common = operands;
+    shadow->common_count = operand_count;
+    shadow->operand_count = shadow->return_pc = 0;
+}
+
+unsigned machine_checks(const Machine *machine) {
+    return machine->options.checks;
 }
 
 void machine_locate(Machine *machine, MachineLocate locate, void *context) {

@@ -476,6 +476,44 @@ static void accumulators(Step *s) {
         set_bad(s, d, i, results.bits[i], &results.origin);
 }
 
+/* ---- declared calls ------------------------------------------------------------------------- */
+
+static const MachineCall *call_at(const struct Shadow *tile, uint32_t pc) {
+    uint32_t low = 0, high = tile->call_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (tile->calls[middle].pc < pc)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < tile->call_count && tile->calls[low].pc == pc ? &tile->calls[low] : NULL;
+}
+
+static void enter_call(struct Shadow *tile, const Context *supervisor, const MachineCall *call) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < call->count; i++) {
+        const MachineParameter *p = &call->parameters[i];
+        uint32_t address = supervisor->m[p->reg] + (uint32_t)p->offset;
+        tile->called[count++] = (MachineOperand){p->name, address, p->size, p->tail, p->stored};
+    }
+    for (uint32_t i = 0; i < tile->common_count; i++)
+        tile->called[count++] = tile->common[i];
+    tile->operands = tile->called;
+    tile->operand_count = count;
+    tile->return_pc = call->pc + 4;
+}
+
+/* The supervisor is about to issue a packet: does a declared call begin or has it returned? */
+static void follow_calls(struct Shadow *tile, const Context *supervisor, const Packet *packet) {
+    uint32_t pc = context_pc(supervisor);
+    if (pc == tile->return_pc)
+        tile->return_pc = tile->operand_count = 0;
+    const MachineCall *call = packet->main_form == ISA_CALL ? call_at(tile, pc) : NULL;
+    if (call)
+        enter_call(tile, supervisor, call);
+}
+
 static void look_at_half(Step *s, uint16_t form, const Half *half) {
     s->form = (IsaForm)form;
     s->half = half;
@@ -498,6 +536,8 @@ bool shadow_packet(Context *context, const Packet *packet) {
     Step step = {
         .context = context, .tile = tile->shadow, .shadow = &tile->shadow->context[context->index]};
     context->current = packet;
+    if (step.tile->call_count && context->index == SUPERVISOR)
+        follow_calls(step.tile, context, packet);
     step.defer = packet->aux_form != 0;
     if (packet->main_form)
         look_at_half(&step, packet->main_form, &packet->main);

@@ -72,8 +72,14 @@ struct Shadow {
     bool open;       /* the supervisor has not waited for the last launch */
     /* Launches during which the weights were changed, and multiplied with. */
     uint32_t weights_changed, weights_used;
-    const MachineOperand *operands;
+    const MachineOperand *operands; /* that count now; none: all of memory */
     uint32_t operand_count;
+    /* Declared calls, what they have in common, and of the one that runs: where it returns to, or
+     * 0. `called` holds its operands then. */
+    const MachineCall *calls;
+    const MachineOperand *common;
+    uint32_t call_count, common_count, return_pc;
+    MachineOperand called[2 * MACHINE_MAX_PARAMETERS];
 };
 
 /* shadow.c: packets

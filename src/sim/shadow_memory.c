@@ -45,6 +45,8 @@ void shadow_start(Tile *tile) {
     memset(shadow->known, 0, sizeof shadow->known);
     shadow->launch = shadow->weights_changed = shadow->weights_used = 0;
     shadow->open = false;
+    if (shadow->call_count) /* no call runs */
+        shadow->operand_count = shadow->return_pc = 0;
     /* Launches are counted anew. */
     for (unsigned i = 0; i < PAGE_COUNT; i++) {
         ShadowWord *words = shadow->page[i] ? shadow->page[i]->words : NULL;

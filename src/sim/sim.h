@@ -81,7 +81,8 @@ typedef enum MachineCheck {
      * stores: ERR_SIM_RACE. The supervisor and a worker, or the weights: ERR_SIM_RACE_SUPERVISOR.
      */
     MACHINE_CHECK_RACES = 2,
-    /* Accesses outside the operands given to machine_declare: ERR_SIM_OUTSIDE. */
+    /* Accesses outside the operands given to machine_declare and machine_declare_calls:
+     * ERR_SIM_OUTSIDE. */
     MACHINE_CHECK_OPERANDS = 4,
     /* NaNs among the operands of matrix instructions: ERR_SIM_NAN. */
     MACHINE_CHECK_NAN = 8,
@@ -129,6 +130,33 @@ typedef struct MachineOperand {
 
 void machine_declare(Machine *machine, uint32_t tile, const MachineOperand *operands,
                      uint32_t count);
+
+/* An operand of a routine: it lies `offset` bytes from where main register `reg` of the supervisor
+ * points when the routine is called. */
+typedef struct MachineParameter {
+    const char *name;
+    uint32_t reg;
+    int32_t offset;
+    uint32_t size, tail;
+    bool stored;
+} MachineParameter;
+
+enum { MACHINE_MAX_PARAMETERS = 12 };
+
+/* The supervisor's `call` at `pc`, of a routine with so many parameters. */
+typedef struct MachineCall {
+    uint32_t pc;
+    uint32_t count; /* at most MACHINE_MAX_PARAMETERS */
+    const MachineParameter *parameters;
+} MachineCall;
+
+/* As machine_declare, for a program that calls routines: from each of these calls (ascending by pc)
+ * to its return the tile may access the call's operands and the `operands` that all calls have; of
+ * these MACHINE_MAX_PARAMETERS at most. Between calls all of memory is free. */
+void machine_declare_calls(Machine *machine, uint32_t tile, const MachineCall *calls,
+                           uint32_t count, const MachineOperand *operands, uint32_t operand_count);
+/* The checks that are on, of MachineCheck. */
+unsigned machine_checks(const Machine *machine);
 
 /* Writes the source place of an instruction ("gemm.S:41") for messages; false if it is unknown. */
 #define MACHINE_PLACE_SIZE 128

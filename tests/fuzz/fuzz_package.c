@@ -52,6 +52,12 @@ static void use_package(const Package *package) {
         PackageExchange summary;
         require(package_phase_summary(package, i, &summary, NULL) == STATUS_OK);
     }
+    for (uint32_t p = 0; p < package->programs.count; p++) {
+        uint32_t count;
+        const PackageKernelCall *calls = package_kernel_calls(package, p, &count);
+        for (uint32_t i = 0; i < count; i++)
+            require(calls[i].kernel < package_kernels(package));
+    }
     use_bindings(package);
 }
 

@@ -340,9 +340,9 @@ static void hash_table(XXH3_state_t *hash, sqlite3 *database, const char *name) 
 static void test_digest_in_docs(void **state) {
     (void)state;
     static const char *const tables[] = {
-        "meta",          "blobs",      "tiles",      "segments", "bindings", "slices",
-        "entries",       "host_calls", "provenance", "programs", "schedule", "phases",
-        "exchange_rows", "transfers",  "buffers",    "symbols",  "lines",    "notes"};
+        "meta",       "blobs",      "tiles",    "segments", "bindings", "slices", "entries",
+        "host_calls", "provenance", "operands", "programs", "schedule", "phases", "exchange_rows",
+        "transfers",  "buffers",    "symbols",  "lines",    "notes"};
     Fixture f;
     fixture_create(&f, 24, 70, 40, "f8f143(s=-4)", 6);
     Package *package = whole_package(&f);

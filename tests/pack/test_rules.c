@@ -80,6 +80,30 @@ DAMAGE(call_entry, p->calls.items[0].entry = "walk")
 DAMAGE(call_mixed, p->calls.items[p->calls.count - 1].entry = "run_sampled")
 DAMAGE(origin_parent, p->origins.items[0].parent = 0)
 DAMAGE(tile_program, p->program[3] = 1000)
+DAMAGE(operand_kernel, p->operands.items[p->operands.count - 1].kernel += 1)
+DAMAGE(operand_number, p->operands.items[1].operand = 2)
+DAMAGE(
+    operand_many, for (uint32_t j = p->operands.items[p->operands.count - 1].operand; ++j <= 8;) {
+        PackageOperand o = p->operands.items[p->operands.count - 1];
+        o.operand = j;
+        vec_push(&p->operands, o);
+    })
+DAMAGE(operand_size, p->operands.items[0].size = CHIP_TILE_MEM_SIZE + 1)
+DAMAGE(operand_tail, p->operands.items[0].tail = CHIP_TILE_MEM_SIZE + 1)
+
+/* A program with other calls: `count` words. */
+static void replace_calls(Package *p, const uint32_t *words, uint32_t count) {
+    PackageBlob *blob = &p->blobs.items[p->programs.items[0].calls];
+    assert_true(blob->size >= 4 * count);
+    blob->size = 4 * count;
+    memcpy((uint8_t *)blob->bytes, words, blob->size);
+}
+DAMAGE(calls_blob, p->programs.items[0].calls = 1000)
+DAMAGE(calls_cut, replace_calls(p, (const uint32_t[]){0x4D000, 0, 0x4D008}, 3))
+DAMAGE(calls_kernel, replace_calls(p, (const uint32_t[]){0x4D000, 1000}, 2))
+DAMAGE(calls_twice, replace_calls(p, (const uint32_t[]){0x4D000, 0, 0x4D000, 0}, 4))
+DAMAGE(calls_outside, replace_calls(p, (const uint32_t[]){0x100, 0}, 2))
+DAMAGE(calls_odd, replace_calls(p, (const uint32_t[]){0x4D002, 0}, 2))
 DAMAGE(program_samples, p->programs.items[0].samples_address += 1)
 DAMAGE(program_outside, p->programs.items[0].samples_address = CHIP_TILE_MEM_END - 4)
 DAMAGE(program_steps, p->programs.items[0].step_count += 1)
@@ -96,31 +120,67 @@ DAMAGE(line_twice, p->lines.items[1].offset = p->lines.items[0].offset)
 DAMAGE(note_twice, vec_push(&p->notes, (PackageNote){"plan", ""}))
 
 static const Damage rules[] = {
-    {"blob_order", blob_order},           {"blob_empty", blob_empty},
-    {"blob_unused", blob_unused},         {"segment_tile", segment_tile},
-    {"segment_empty", segment_empty},     {"segment_outside", segment_outside},
-    {"segment_flags", segment_flags},     {"segment_blob", segment_blob},
-    {"segment_short", segment_short},     {"segment_overlap", segment_overlap},
-    {"segment_order", segment_order},     {"binding_name", binding_name},
-    {"binding_order", binding_order},     {"binding_tiles", binding_tiles},
-    {"binding_format", binding_format},   {"binding_large", binding_large},
-    {"binding_stored", binding_stored},   {"slices_missing", slices_missing},
-    {"slices_more", slices_more},         {"slice_tile", slice_tile},
-    {"slice_size", slice_size},           {"slice_address", slice_address},
-    {"slice_offset", slice_offset},       {"entry_none", entry_none},
-    {"entry_name", entry_name},           {"entry_tile", entry_tile},
-    {"entry_mixed", entry_mixed},         {"entry_order", entry_order},
-    {"entry_address", entry_address},     {"entry_missing", entry_missing},
-    {"call_ordinal", call_ordinal},       {"call_binding", call_binding},
-    {"call_entry", call_entry},           {"call_mixed", call_mixed},
-    {"origin_parent", origin_parent},     {"tile_program", tile_program},
-    {"program_samples", program_samples}, {"program_outside", program_outside},
-    {"program_steps", program_steps},     {"program_fewer", program_fewer},
-    {"step_origin", step_origin},         {"buffer_program", buffer_program},
-    {"buffer_ordinal", buffer_ordinal},   {"buffer_outside", buffer_outside},
-    {"buffer_life", buffer_life},         {"symbol_blob", symbol_blob},
-    {"symbol_outside", symbol_outside},   {"line_outside", line_outside},
-    {"line_twice", line_twice},           {"note_twice", note_twice},
+    {"blob_order", blob_order},
+    {"blob_empty", blob_empty},
+    {"blob_unused", blob_unused},
+    {"segment_tile", segment_tile},
+    {"segment_empty", segment_empty},
+    {"segment_outside", segment_outside},
+    {"segment_flags", segment_flags},
+    {"segment_blob", segment_blob},
+    {"segment_short", segment_short},
+    {"segment_overlap", segment_overlap},
+    {"segment_order", segment_order},
+    {"binding_name", binding_name},
+    {"binding_order", binding_order},
+    {"binding_tiles", binding_tiles},
+    {"binding_format", binding_format},
+    {"binding_large", binding_large},
+    {"binding_stored", binding_stored},
+    {"slices_missing", slices_missing},
+    {"slices_more", slices_more},
+    {"slice_tile", slice_tile},
+    {"slice_size", slice_size},
+    {"slice_address", slice_address},
+    {"slice_offset", slice_offset},
+    {"entry_none", entry_none},
+    {"entry_name", entry_name},
+    {"entry_tile", entry_tile},
+    {"entry_mixed", entry_mixed},
+    {"entry_order", entry_order},
+    {"entry_address", entry_address},
+    {"entry_missing", entry_missing},
+    {"call_ordinal", call_ordinal},
+    {"call_binding", call_binding},
+    {"call_entry", call_entry},
+    {"call_mixed", call_mixed},
+    {"origin_parent", origin_parent},
+    {"tile_program", tile_program},
+    {"program_samples", program_samples},
+    {"program_outside", program_outside},
+    {"program_steps", program_steps},
+    {"program_fewer", program_fewer},
+    {"step_origin", step_origin},
+    {"buffer_program", buffer_program},
+    {"buffer_ordinal", buffer_ordinal},
+    {"buffer_outside", buffer_outside},
+    {"buffer_life", buffer_life},
+    {"symbol_blob", symbol_blob},
+    {"symbol_outside", symbol_outside},
+    {"line_outside", line_outside},
+    {"line_twice", line_twice},
+    {"note_twice", note_twice},
+    {"operand_kernel", operand_kernel},
+    {"operand_number", operand_number},
+    {"operand_many", operand_many},
+    {"operand_size", operand_size},
+    {"operand_tail", operand_tail},
+    {"calls_blob", calls_blob},
+    {"calls_cut", calls_cut},
+    {"calls_kernel", calls_kernel},
+    {"calls_twice", calls_twice},
+    {"calls_outside", calls_outside},
+    {"calls_odd", calls_odd},
 };
 
 static Package *new_package(void) {

@@ -246,6 +246,41 @@ static void test_trap(void **state) {
     case_free(&c);
 }
 
+/* Checks hold every kernel call to its operands. What a kernel does is right; so a package that
+ * tells less of an operand traps where the kernel goes beyond, and one that tells more does not. */
+static void test_operands(void **state) {
+    (void)state;
+    static const RunOptions checked = {.machine.checks = MACHINE_CHECK_OPERANDS};
+    Case c;
+    case_create(&c, (Problem){4, 16, 16, "f16", 1});
+    for (size_t i = 0; i < c.package->operands.count; i++)
+        for (int less = 0; less < 2; less++) {
+            PackageOperand *operand = &c.package->operands.items[i], was = *operand;
+            operand->size -= less ? 8 : 0;
+            operand->tail = 0; /* without accumulation no kernel reads there */
+            Device *device;
+            RunResult result;
+            Diag diag = {0};
+            fixture_expect(run_open(c.package, NULL, &checked, &device, &diag), &diag);
+            set_inputs(device, &c);
+            Status status = run_invoke(device, EMIT_RUN, &result, &diag);
+            const MachineTrap *trap = machine_trap(run_machine(device));
+            if (less) {
+                assert_int_equal(status, ERR_SIM_OUTSIDE);
+                assert_non_null(strstr(trap->text, was.name));
+                assert_non_null(strstr(diag.entries[0].notes, "gemm.S:"));
+                assert_in_range(trap->context, 0, MACHINE_SUPERVISOR);
+            } else {
+                assert_int_equal(status, STATUS_OK);
+                expect_output(device, &c);
+            }
+            diag_free(&diag);
+            run_close(device);
+            *operand = was;
+        }
+    case_free(&c);
+}
+
 /* Every kind of value in and out of an FP8 input. */
 static void test_kinds(void **state) {
     (void)state;
@@ -351,10 +386,10 @@ static void test_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),    cmocka_unit_test(test_samples),
-        cmocka_unit_test(test_bad_calls), cmocka_unit_test(test_trap),
-        cmocka_unit_test(test_kinds),     cmocka_unit_test(test_long_arguments),
-        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_values),         cmocka_unit_test(test_samples),
+        cmocka_unit_test(test_bad_calls),      cmocka_unit_test(test_trap),
+        cmocka_unit_test(test_operands),       cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_long_arguments), cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
