@@ -24,7 +24,8 @@ TwContext *tw_open(unsigned threads);
 void tw_close(TwContext *context);
 
 /* Whether devices opened from now on hold their programs against all checks: values never written,
- * races, NaNs in matrix products. Slower, with the same results. */
+ * races, accesses outside the operands of a kernel, NaNs in matrix products. Slower, with the same
+ * results. */
 void tw_set_checks(TwContext *context, bool on);
 
 typedef struct TwMessage {

@@ -54,7 +54,7 @@ int cli_main(int argc, char **argv);
 #define CLI_OPTION_CHECK                                                                           \
     {                                                                                              \
         .name = "check", .kind = OPTION_FLAG,                                                      \
-        .help = "trap on values never written, races, and NaNs in products (slower)",              \
+        .help = "trap on values never written, races, stray accesses and NaNs (slower)",           \
         .target = &cli->checks                                                                     \
     }
 

@@ -41,13 +41,19 @@ static const char *story_of(Cause cause) {
     return "";
 }
 
-/* Who wrote last to a byte of memory. */
+static uint32_t writer_context(Writer writer) {
+    return (writer >> CHIP_ADDRESS_BITS) - 1;
+}
+
+/* Who wrote last to a byte of memory. An exchange may have brought what was never written. */
 static Writer last_writer(const Step *s, uint32_t address) {
     uint32_t offset = (address - CHIP_TILE_MEM_BASE) % PAGE_BYTES;
-    if (!chip_address_ok(address) || !shadow_bytes_written(s->context->tile, address, 1))
+    if (!chip_address_ok(address))
         return 0;
     const ShadowPage *page = s->tile->page[(address - CHIP_TILE_MEM_BASE) >> PAGE_BITS];
-    Writer writer = page->words ? page->words[offset / 4].writer : 0;
+    Writer writer = page && page->words ? page->words[offset / 4].writer : 0;
+    if (!shadow_bytes_written(s->context->tile, address, 1))
+        return writer_context(writer) == MACHINE_EXCHANGE ? writer : 0;
     return writer ? writer : writer_of(MACHINE_HOST, 0);
 }
 
@@ -168,10 +174,6 @@ static ShadowWord *words_of(const Step *s, uint32_t address) {
     if (!words)
         trap_raise(s->context, ERR_NO_MEMORY, 0, "no memory left on the host for checks");
     return words;
-}
-
-static uint32_t writer_context(Writer writer) {
-    return (writer >> CHIP_ADDRESS_BITS) - 1;
 }
 
 /* Whether the word was stored by one who runs at the same time. */

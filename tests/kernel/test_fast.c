@@ -1,11 +1,24 @@
 /* Every kernel, executed plainly and fast: the same memory, cycles, counters and traps. */
 #include "rig.h"
 
+#include "base/embed.h"
+
+extern const EmbeddedFile tw_kernel_sources[];
+
+/* Of each of them: kernels compared. */
+static unsigned compared[64];
+
 static KernelSpec random_gemm(Random *random) {
-    uint32_t rows = 1 + (uint32_t)random_below(random, random_below(random, 2) ? 60 : 300);
-    uint32_t panels = 1 + (uint32_t)random_below(random, 4);
-    uint32_t groups = 1 + (uint32_t)random_below(random, 3);
-    return rig_gemm(rows, panels, groups, (unsigned)random_below(random, RIG_GEMM_VARIANTS));
+    unsigned kind = (unsigned)random_below(random, RIG_GEMM_KINDS + 1);
+    if (kind < RIG_GEMM_KINDS)
+        return rig_draw_gemm(random, kind);
+    return (KernelSpec){.family = KERNEL_GEMM,
+                        .gemm = {.precision = PRECISION_F32,
+                                 .accumulate = random_below(random, 2),
+                                 .wide_weights = random_below(random, 2),
+                                 .rows = 1 + (uint32_t)random_below(random, 60),
+                                 .panels = 1 + (uint32_t)random_below(random, 3),
+                                 .groups = 1 + (uint32_t)random_below(random, 3)}};
 }
 
 static KernelSpec random_cast(Random *random) {
@@ -146,6 +159,13 @@ static void run(const Rig *rig, bool plain, Outcome *outcome) {
     machine_free(machine);
 }
 
+static void count_source(const KernelSpec *spec) {
+    KernelSource source;
+    kernel_source(spec, &source);
+    for (size_t i = 0; tw_kernel_sources[i].name; i++)
+        compared[i] += strcmp(tw_kernel_sources[i].name, source.file) == 0;
+}
+
 static void compare(const KernelSpec *spec, const Rig *rig) {
     static Outcome fast, plain;
     char name[KERNEL_NAME_SIZE];
@@ -210,6 +230,7 @@ static void check(KernelSpec (*random_spec)(Random *), uint64_t seed, unsigned c
         rig_link(&rig, program, &spec);
         mem_free(program);
         compare(&spec, &rig);
+        count_source(&spec);
         rig_free(&rig);
     }
 }
@@ -258,11 +279,23 @@ static void packings(void **state) {
     check(random_pack, 7, cases());
 }
 
+/* No source of a kernel is left out; last, since it looks at what the others compared. */
+static void every_source(void **state) {
+    (void)state;
+    for (size_t i = 0; tw_kernel_sources[i].name; i++) {
+        assert_true(i < COUNT_OF(compared));
+        if (compared[i] < 3)
+            fail_msg("%s: %u of its kernels were compared; it wants a row above",
+                     tw_kernel_sources[i].name, compared[i]);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gemms),    cmocka_unit_test(casts), cmocka_unit_test(reductions),
-        cmocka_unit_test(copies),   cmocka_unit_test(fills), cmocka_unit_test(conversions),
-        cmocka_unit_test(packings), cmocka_unit_test(gelus), cmocka_unit_test(sums),
+        cmocka_unit_test(gemms),        cmocka_unit_test(casts), cmocka_unit_test(reductions),
+        cmocka_unit_test(copies),       cmocka_unit_test(fills), cmocka_unit_test(conversions),
+        cmocka_unit_test(packings),     cmocka_unit_test(gelus), cmocka_unit_test(sums),
+        cmocka_unit_test(every_source),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* Checks (MachineOptions.checks): faulty kernels trap at their label `bad` with the right message;
  * their near misses run through. */
-#include "rig.h"
+#include "rows.h"
 
 #include "chip/chip.h"
 
@@ -428,12 +428,153 @@ static void each_alone(void **state) {
     }
 }
 
+/* ---- calls of routines with operands ---- */
+
+/* A routine at `routine` with an input at $m2, 16 bytes and a tail of 8, and an output at $m3, 8
+ * bytes; it may push a word below $m11, and reads constants. The workers' part is the case's. */
+static const char calling[] =
+    ".supervisor\n .globl start\n .globl bad\n .globl first\n .globl second\n"
+    "start: setzi $m11, 0x58100\n"
+    /* Between the calls all of memory is free. */
+    "setzi $m1, 0x90000\n ld32 $m0, $m1, 0\n st32 $m0, $m1, 64\n"
+    "setzi $m2, 0x60000\n setzi $m3, 0x90000\n first: call $m10, routine\n"
+    "st32 $m0, $m1, 65\n"
+    /* The same call with the output elsewhere. */
+    "setzi $m3, 0x90008\n second: call $m10, routine\n"
+    "setzi $m3, 0x90100\n call $m10, routine\n" /* not declared */
+    "sync 7\n"
+    "routine: add $m11, $m11, -8\n st32 $m3, $m11, $mzero, 0\n st32 $m2, $m11, $mzero, 1\n"
+    "setzi $m0, work\n runall $m0, $m11, 0\n sync 2\n add $m11, $m11, 8\n br $m10\n"
+    ".worker\n work: get $m0, $WSR\n and $m0, $m0, 7\n brnz $m0, end\n"
+    "ld32 $m3, $mvertex_base, $mzero, 0\n ld32 $m2, $mvertex_base, $mzero, 1\n"
+    "setzi $m4, 0x60080\n %s\n end: exitz $mzero\n";
+
+typedef struct CallCase {
+    const char *text;
+    const char *message; /* NULL: runs through */
+    uint32_t address;
+} CallCase;
+
+static const CallCase call_cases[] = {
+    {"ld64 $a0:1, $m2, $mzero, 1\n ld64 $a2:3, $m2, $mzero, 2\n st64 $a0:1, $m3, $mzero, 0\n", NULL,
+     0},
+    {"ld32 $m5, $m4, 0\n st32 $m5, $m3, 1\n", NULL, 0},
+    {"bad: ld64 $a0:1, $m2, $mzero, 3\n", "the nearest, input", 0x60018},
+    {"ld64 $a0:1, $m2, $mzero, 2\n bad: st64 $a0:1, $m3, $mzero, 0\n", "in the tail", 0x60010},
+    {"bad: st32 $m2, $m2, 0\n", "stores 4 bytes at 0x60000, outside", 0x60000},
+    {"bad: st32 $m4, $m4, 0\n", "the nearest, constants", 0x60080},
+    {"bad: st32 $m2, $m3, 2\n", "the nearest, output, is 0x90000..0x90007", 0x90008},
+    {"add $m5, $m3, -8\n setzi $m6, 0x90000\n cmpeq $m6, $m6, $m5\n brz $m6, end\n"
+     "bad: ld32 $m5, $m5, 0\n",
+     "the nearest, output, is 0x90008..0x9000F", 0x90000},
+};
+
+static void declared_calls(void **state) {
+    (void)state;
+    static const MachineParameter parameters[] = {
+        {"stack", 11, -8, 8, 0, true}, {"input", 2, 0, 16, 8, false}, {"output", 3, 0, 8, 0, true}};
+    static const MachineOperand constants[] = {{"constants", 0x60080, 16, 0, false}};
+    for (size_t i = 0; i < COUNT_OF(call_cases); i++) {
+        const CallCase *c = &call_cases[i];
+        char *text = mem_printf(calling, c->text);
+        Case plain = {.name = c->text, .launch = SUPERVISED, .text = text};
+        AsmImage image = rig_assemble(text);
+        Machine *machine = start(&plain, &image, MACHINE_CHECK_OPERANDS);
+        MachineCall calls[] = {{rig_symbol(&image, "first"), COUNT_OF(parameters), parameters},
+                               {rig_symbol(&image, "second"), COUNT_OF(parameters), parameters}};
+        assert_int_equal(machine_checks(machine), MACHINE_CHECK_OPERANDS);
+        machine_declare_calls(machine, 0, calls, COUNT_OF(calls), constants, COUNT_OF(constants));
+        machine_start(machine, rig_symbol(&image, "start"));
+        Diag diag;
+        diag_init(&diag);
+        Status status = machine_run(machine, &diag);
+        const MachineTrap *trap = machine_trap(machine);
+        if (!c->message)
+            assert_int_equal(status, STATUS_OK);
+        else if (status != ERR_SIM_OUTSIDE || trap->pc != rig_symbol(&image, "bad") ||
+                 trap->address != c->address || trap->context != 0 ||
+                 !strstr(trap->text, c->message))
+            fail_msg("%s: %d at 0x%05X, address 0x%05X: %s", c->text, status, trap ? trap->pc : 0,
+                     trap ? trap->address : 0, trap ? trap->text : "");
+        diag_free(&diag);
+        machine_free(machine);
+        asm_image_free(&image);
+        mem_free(text);
+    }
+}
+
+/* ---- words that an exchange brings ---- */
+
+enum { FROM = 4, OTHER = 6, HOLE = 20 }; /* tiles that send 64 words each; byte never written */
+
+/* Tile 0 receives at 0x60000 what the two hold at 0x50000, three times; only then it uses a word,
+ * at $m2 from there on. */
+static const char receiving[] =
+    ".supervisor\n start: setzi $m7, 2\n setzi $m2, %d\n setzi $m3, 0x60000\n"
+    "again: put $INCOMING_BASE, $mzero\n put $OUTGOING_BASE, $mzero\n setzi $m8, 1\n"
+    "put $INCOMING_DCOUNT, $m8\n sync 3\n call $m10, 0x4D000\n"
+    /* What is loaded and dropped does no harm. */
+    "ld32 $m4, $m3, 5\n ld32 $m4, $m3, 4\n"
+    "brnz $m7, through\n add $m3, $m3, $m2\n ld32 $m4, $m3, 0\n bad: st32 $m4, $m3, 128\n"
+    "through: sync 7\n brnzdec $m7, again\n .globl bad\n";
+
+static Status receive(uint32_t offset, bool play, MachineTrap *trap, uint32_t *bad, Diag *diag) {
+    Chip chip = {.image = rig_assemble(rows_program)};
+    MachineOptions options = {.checks = MACHINE_CHECK_ALL, .play_exchange = play};
+    chip.machine = rig_machine(&chip.image, 64, NULL, &options);
+    chip_row(&chip, FROM, "delay 24\n send 63, 0x14000, 1");
+    chip_row(&chip, OTHER, "delay 86\n send 63, 0x14000, 1");
+    chip_row(&chip, 0, "64000080 61998000 6402c0c0 640fc640 40a00038 43a00000");
+    char *text = mem_printf(receiving, (int)offset);
+    AsmImage image = rig_assemble(text);
+    machine_write(chip.machine, 0, image.base, image.bytes, image.size, NULL);
+    machine_start_tile(chip.machine, 0, image.base);
+    *bad = rig_symbol(&image, "bad");
+    for (uint32_t i = 0; i < 256; i += 4)
+        if (i != HOLE)
+            rig_set_word(chip.machine, FROM, 0x50000 + i, i);
+    chip_fill(&chip, OTHER, 0x50000, 64);
+    Status status = STATUS_OK;
+    for (unsigned phase = 0; phase < 3 && !status; phase++)
+        status = machine_run(chip.machine, diag);
+    *trap = machine_trap(chip.machine) ? *machine_trap(chip.machine) : (MachineTrap){0};
+    mem_free(text);
+    asm_image_free(&image);
+    chip_free(&chip);
+    return status;
+}
+
+/* Played event by event, and as the copies that it was found to be. */
+static void words_that_travel(void **state) {
+    (void)state;
+    for (unsigned play = 0; play < 2; play++)
+        for (uint32_t offset = HOLE - 4; offset <= HOLE + 4; offset += 4) {
+            MachineTrap trap;
+            Diag diag;
+            uint32_t bad;
+            diag_init(&diag);
+            Status status = receive(offset, play, &trap, &bad, &diag);
+            if (offset != HOLE) {
+                if (status != STATUS_OK)
+                    fail_msg("offset %u: %s", offset, trap.text);
+            } else {
+                assert_int_equal(status, ERR_SIM_UNWRITTEN);
+                assert_int_equal(trap.pc, bad);
+                assert_int_equal(trap.context, MACHINE_SUPERVISOR);
+                assert_int_equal(trap.address, 0x60000 + HOLE);
+                assert_int_equal(trap.writer, MACHINE_EXCHANGE);
+                assert_int_equal(trap.writer_pc, FROM);
+                assert_non_null(strstr(trap.text, "stores a value that rests on 0x60014"));
+            }
+            diag_free(&diag);
+        }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(faulty_kernels),
-        cmocka_unit_test(unchecked),
-        cmocka_unit_test(near_misses_run),
-        cmocka_unit_test(each_alone),
+        cmocka_unit_test(faulty_kernels),  cmocka_unit_test(unchecked),
+        cmocka_unit_test(near_misses_run), cmocka_unit_test(each_alone),
+        cmocka_unit_test(declared_calls),  cmocka_unit_test(words_that_travel),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
