@@ -254,7 +254,7 @@ Status quant_encode(const EncodeOptions *options, char **report, Diag *diag) {
     if (status == STATUS_OK) {
         json_t *document = json_pack("{s:s, s:s, s:O}", "tool", "tilework encode", "version",
                                      options->version, "tensors", e.records);
-        char *text = json_dumps(document, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+        char *text = json_dumps(document, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
         json_decref(document);
         *report = text ? mem_strdup(text) : NULL;
         free(text);

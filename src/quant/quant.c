@@ -336,7 +336,7 @@ static Status finish(Quant *q, char **report) {
     if (status != STATUS_OK)
         return status;
     json_t *document = output_report(q);
-    char *text = json_dumps(document, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+    char *text = json_dumps(document, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
     json_decref(document);
     *report = text ? mem_strdup(text) : NULL;
     free(text);
