@@ -118,6 +118,14 @@ Status attempt_make(const Graph *graph, Plan *plan, Pool *pool, double seconds[C
     return place_and_schedule(attempt, pool, seconds, probe, diag);
 }
 
+Status attempt_cycles(const Attempt *attempt, uint64_t *cycles, Diag *diag) {
+    EmitTimes times;
+    Status status = emit_times(&attempt->tiles, attempt->exchanges, false, 0, &times, diag);
+    *cycles = times.cycles;
+    emit_times_free(&times);
+    return status;
+}
+
 void attempt_free(Attempt *attempt) {
     phases_free(attempt);
     place_map_free(&attempt->places);

@@ -46,6 +46,19 @@ typedef struct Probe {
 Status attempt_make(const Graph *graph, Plan *plan, Pool *pool, double seconds[COMPILE_PASSES],
                     Attempt *attempt, Probe *probe, Diag *diag);
 void attempt_free(Attempt *attempt);
+/* Scheduled cycles of one run. */
+Status attempt_cycles(const Attempt *attempt, uint64_t *cycles, Diag *diag);
+
+/* What merging the phases of an attempt has brought (merge.c). */
+typedef struct Merging {
+    uint32_t phases_before, phases;
+    uint64_t cycles_before, cycles; /* scheduled */
+} Merging;
+
+/* Makes phases of one level one where the whole program, placed and scheduled, takes fewer cycles
+ * then; the attempt is the best one that was found. */
+Status attempt_merge(const Graph *graph, Pool *pool, double seconds[COMPILE_PASSES],
+                     Attempt *attempt, Merging *merging, Diag *diag);
 
 /* Places everything with the row sizes that the tile graph has now. */
 Status attempt_place(Attempt *attempt, Pool *pool, double seconds[COMPILE_PASSES], Probe *probe,

@@ -61,6 +61,25 @@ static Status search_and_select(Compiler *compiler, bool again, PlanSearch *sear
                                   selection, &compiler->attempt, compiler->diag);
 }
 
+/* Merges phases, and says so. */
+static Status merge(Compiler *compiler) {
+    CompileResult *result = compiler->result;
+    Merging merging;
+    Status status = attempt_merge(compiler->graph, compiler->pool, result->seconds,
+                                  &compiler->attempt, &merging, compiler->diag);
+    if (status || merging.cycles == merging.cycles_before)
+        return status;
+    char *text = mem_printf("%s%u exchange phases were made %u: scheduled %" PRIu64
+                            " cycles instead of %" PRIu64 "\n",
+                            compiler->explanation, merging.phases_before, merging.phases,
+                            merging.cycles, merging.cycles_before);
+    if (!text)
+        return no_memory(compiler);
+    mem_free(compiler->explanation);
+    compiler->explanation = text;
+    return STATUS_OK;
+}
+
 /* Searches, at first near the best plan, and takes the first candidate that can be placed. */
 static Status choose(Compiler *compiler) {
     CompileResult *result = compiler->result;
@@ -83,8 +102,7 @@ static Status choose(Compiler *compiler) {
         result->finalist_count = selection.finalist_count;
         memcpy(result->finalists, selection.finalists, sizeof result->finalists);
         compiler->explanation = explain(&search, selection.chosen);
-        if (!compiler->explanation)
-            status = no_memory(compiler);
+        status = compiler->explanation ? merge(compiler) : no_memory(compiler);
     }
     plan_search_free(&search);
     return status;

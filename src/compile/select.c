@@ -160,14 +160,6 @@ static void note_failure(Selection *selection, const PlanCandidate *candidate, c
 /* Plans that cost so much more than the first one are no finalists. */
 enum { FINALIST_PER_MILLE = 10 };
 
-static Status scheduled_cycles(const Attempt *attempt, uint64_t *cycles, Diag *diag) {
-    EmitTimes times;
-    Status status = emit_times(&attempt->tiles, attempt->exchanges, false, 0, &times, diag);
-    *cycles = times.cycles;
-    emit_times_free(&times);
-    return status;
-}
-
 /* Takes `other` over if it is the first one that fits, or a faster one, or if any is wanted: a plan
  * of a given rank, the only one that is kept then. */
 static Status note_finalist(const PlanSearch *search, size_t index, bool any, Selection *selection,
@@ -175,7 +167,7 @@ static Status note_finalist(const PlanSearch *search, size_t index, bool any, Se
     selection->finalist_count = any ? 0 : selection->finalist_count;
     CompileFinalist *finalist = &selection->finalists[selection->finalist_count];
     finalist->predicted_cycles = search->candidates[index].cycles;
-    Status status = scheduled_cycles(other, &finalist->scheduled_cycles, diag);
+    Status status = attempt_cycles(other, &finalist->scheduled_cycles, diag);
     if (status)
         return status;
     if (selection->finalist_count++ == 0 || finalist->scheduled_cycles < *best) {

@@ -254,10 +254,10 @@ static Status add_steps(Lowering *lowering) {
         if (!moves)
             good = add_compute(lowering, step);
         else if (lowering->first_only)
-            good = touch_moves(lowering, step, i > 0 && step[-1].kind == PLAN_LOCAL);
+            good = touch_moves(lowering, step, i > 0 && plan_same_moves(step - 1, step));
         else if (step->kind == PLAN_EXCHANGE)
             status = lower_exchange(lowering, NULL, step);
-        else if (i + 1 < plan->step_count && step[1].kind == PLAN_EXCHANGE)
+        else if (i + 1 < plan->step_count && plan_same_moves(step, step + 1))
             status = lower_exchange(lowering, step, &plan->steps[++i]);
         else
             status = lower_exchange(lowering, step, NULL);

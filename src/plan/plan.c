@@ -151,7 +151,10 @@ char *plan_print(const Graph *graph, const Plan *plan) {
     if (!out)
         return NULL;
     Printer printer = {graph, plan, out, true};
-    fprintf(out, "plan tiles=%u%s\n", plan->tiles, plan->device_input ? " input=device" : "");
+    fprintf(out, "plan tiles=%u%s", plan->tiles, plan->device_input ? " input=device" : "");
+    if (plan->merged)
+        fprintf(out, " merged=%" PRIx64, plan->merged);
+    fputc('\n', out);
     for (uint32_t i = 0; i < plan->choice_count; i++)
         print_choice(&printer, &plan->choices[i]);
     fprintf(out, "cycles %" PRIu64 "\n", plan->predicted_cycles);
@@ -269,6 +272,7 @@ static bool read_format(const char *line, const Graph *graph, PlanFormat *format
 typedef struct PlanText {
     PlanOptions options;
     PlanFormat formats[2]; /* homes, for a graph of one cast */
+    uint64_t merged;
     VEC(GemmChoice) choices;
 } PlanText;
 
@@ -341,6 +345,8 @@ static Status read_choices(const char *text, const char *name, const Graph *grap
     if (!skip(&at, "plan tiles=") || !(at = parse_number(at, &read->options.tiles)))
         return parse_error(name, 1, "a plan begins with \"plan tiles=\" and a number", diag);
     read->options.device_input = skip(&at, " input=device");
+    if (skip(&at, " merged="))
+        read->merged = strtoull(at, NULL, 16);
     read_formats(text, graph, read);
     Status status = task_find(graph, &read->options, task, diag);
     uint32_t number = 1;
@@ -364,6 +370,11 @@ Status plan_parse(const char *text, const char *name, const Graph *graph, Plan *
         status = task_plan(graph, &task, read.choices.items, &read.options, plan, diag);
     vec_free(&read.choices);
     task_free(&task);
+    if (!status && read.merged) {
+        Plan whole = *plan;
+        status = plan_merge(&whole, read.merged, plan, diag);
+        plan_free(&whole);
+    }
     if (status)
         return status;
     char *expected = plan_print(graph, plan);

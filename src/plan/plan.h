@@ -142,6 +142,12 @@ typedef struct PlanStep {
     uint64_t words;  /* PLAN_EXCHANGE: received by the busiest tile, before pairing */
 } PlanStep;
 
+/* Are these a local step and the exchange of the same moves? */
+static inline bool plan_same_moves(const PlanStep *local, const PlanStep *exchange) {
+    return local->kind == PLAN_LOCAL && exchange->kind == PLAN_EXCHANGE &&
+           local->first_move == exchange->first_move;
+}
+
 /* What was chosen for a GEMM; of a graph of one cast, for that: only operands[0].early and fast
  * count. */
 typedef struct PlanChoice {
@@ -152,6 +158,7 @@ typedef struct PlanChoice {
 typedef struct Plan {
     uint32_t tiles; /* those that the plan was made for; it may use fewer */
     bool device_input;
+    uint64_t merged; /* levels of exchange steps that were made one (plan_merge) */
     uint64_t predicted_cycles;
     uint32_t choice_count;
     PlanChoice *choices; /* by ascending op */
@@ -176,6 +183,13 @@ const GemmChoice *plan_choice(const Plan *plan, uint32_t op);
 /* Frees the arrays; a zeroed plan is an empty one. */
 void plan_free(Plan *plan);
 Status plan_copy(const Plan *plan, Plan *copy, Diag *diag);
+
+/* Exchange steps of a plan stand on levels: those of one level wait for none of each other and can
+ * be one phase. *levels: a bit for each of the first 64 levels that has several. */
+Status plan_mergeable(const Plan *plan, uint64_t *levels, Diag *diag);
+/* The plan, which is not merged yet, with the exchange steps of each of these levels, at least one,
+ * as one step, and the others in an order that allows it. The price assumes that words add up. */
+Status plan_merge(const Plan *plan, uint64_t levels, Plan *merged, Diag *diag);
 
 /* Highest tile that stores something, plus one. */
 uint32_t plan_tiles_used(const Plan *plan);

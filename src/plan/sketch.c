@@ -182,7 +182,23 @@ void sketch_move_rows(SketchPhase *phase, PlanMove move, bool zeroes) {
         phase->local += price_copy(format_widest_bytes(&smaller->format, &smaller->shape));
 }
 
+/* Where the value lies in a format already: the source itself, or an earlier move's target. */
+static uint32_t find_stored(const Sketch *sketch, uint32_t source, const Format *format) {
+    const PlanValue *from = &sketch->values.items[source];
+    for (uint32_t i = 0; i < sketch->values.count; i++) {
+        const PlanValue *value = &sketch->values.items[i];
+        if ((i == source ||
+             (value->kind == PLAN_MOVED && value->graph_value == from->graph_value)) &&
+            shape_equal(&value->shape, &from->shape) && format_equal(&value->format, format))
+            return i;
+    }
+    return PLAN_NONE;
+}
+
 uint32_t sketch_move_value(SketchPhase *phase, uint32_t source, const Format *to, bool paired) {
+    uint32_t stored = find_stored(phase->sketch, source, to);
+    if (stored != PLAN_NONE)
+        return stored;
     const PlanValue *from = &phase->sketch->values.items[source];
     PlanValue moved = sketch_stored(PLAN_MOVED, from->graph_value, &from->shape, to);
     uint32_t target = sketch_add_value(phase->sketch, moved);
@@ -494,7 +510,7 @@ static void find_lifetimes(const Sketch *sketch, SketchLife lives[]) {
         for (size_t k = 0; k < COUNT_OF(values); k++)
             if (values[k] != PLAN_NONE)
                 touch(&lives[values[k]], i + 1);
-        bool after_local = i > 0 && step[-1].kind == PLAN_LOCAL;
+        bool after_local = i > 0 && plan_same_moves(step - 1, step);
         for (uint32_t k = 0; k < step->move_count; k++) {
             if (!after_local)
                 touch(&lives[sketch->moves.items[step->first_move + k].source], i + 1);

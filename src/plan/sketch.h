@@ -48,7 +48,7 @@ typedef struct SketchPhase {
 } SketchPhase;
 
 SketchPhase sketch_begin_phase(Sketch *sketch, uint32_t op);
-/* Adds the moved value and its move; returns the value. */
+/* Adds the moved value and its move; returns the value, which may be one that lies so already. */
 uint32_t sketch_move_value(SketchPhase *phase, uint32_t source, const Format *to, bool paired);
 /* A move between stored values, with what it costs. */
 void sketch_price_move(SketchPhase *phase, uint32_t source, uint32_t target, bool paired);

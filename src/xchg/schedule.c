@@ -8,6 +8,8 @@
  *            one whose tiles have most left to do, then the one that comes first.
  *   prompt   the same in steps of one event, for phases of many short pieces: tried where what was
  *            found so far is far from the least that is possible.
+ *   pairs    greedy, 64-bit messages before all others, which then fill the gaps; for phases that
+ *            have both.
  *   busiest  the piece whose tiles have most left to do, whenever it can start; not tried with many
  *            pieces, where it takes long and seldom wins.
  * Pieces that go to complete receiver pairs are tried as 64-bit and as 32-bit messages. */
@@ -22,12 +24,20 @@
 
 typedef VEC(Piece) Pieces;
 
-typedef enum Order { ORDER_NATURAL, ORDER_GREEDY, ORDER_PROMPT, ORDER_BUSIEST, ORDER_COUNT } Order;
+typedef enum Order {
+    ORDER_NATURAL,
+    ORDER_GREEDY,
+    ORDER_PROMPT,
+    ORDER_PAIRS,
+    ORDER_BUSIEST,
+    ORDER_COUNT
+} Order;
 
 static const char *const policy_names[ORDER_COUNT][2] = {
     {"natural order, 32-bit", "natural order, paired where possible"},
     {"greedy order, 32-bit", "greedy order, paired where possible"},
     {"prompt order, 32-bit", "prompt order, paired where possible"},
+    {"", "greedy order, pairs first"},
     {"busiest tiles first, 32-bit", "busiest tiles first, paired where possible"},
 };
 
@@ -245,6 +255,7 @@ typedef struct Waiting {
     int32_t start;
     uint64_t pressure;
     uint32_t piece;
+    bool last; /* after all that are not */
 } Waiting;
 
 /* Coarser than an event, so that pressure decides among pieces that are nearly as early. */
@@ -263,6 +274,8 @@ typedef struct Waiting {
 typedef VEC(Waiting) Heap;
 
 static bool goes_first(const Waiting *a, const Waiting *b) {
+    if (a->last != b->last)
+        return b->last;
     if (a->key != b->key)
         return a->key < b->key;
     if (a->pressure != b->pressure)
@@ -311,10 +324,13 @@ static int32_t receive_time(const Scheduler *s, const Piece *piece, int32_t star
  * A piece whose predecessors are open is moved behind the present horizon and looked at later. */
 static PlaceResult place_greedy(Scheduler *s, const Pieces *pieces, Order order, Heap *heap,
                                 XchgSchedule *schedule) {
-    const int32_t step = order == ORDER_GREEDY ? GREEDY_STEP : 1;
+    const int32_t step = order == ORDER_PROMPT ? 1 : GREEDY_STEP;
     heap->count = 0;
     for (uint32_t i = 0; i < pieces->count; i++) {
-        if (!vec_push(heap, (Waiting){0, 0, pressure_of(s, pieces->items + i), i}))
+        const Piece *piece = pieces->items + i;
+        Waiting waiting = {.pressure = pressure_of(s, piece), .piece = i};
+        waiting.last = order == ORDER_PAIRS && !piece->paired;
+        if (!vec_push(heap, waiting))
             return PLACE_NO_MEMORY;
     }
     for (size_t i = heap->count / 2; i-- > 0;)
@@ -326,8 +342,9 @@ static PlaceResult place_greedy(Scheduler *s, const Pieces *pieces, Order order,
         Waiting *top = heap->items;
         const Piece *piece = pieces->items + top->piece;
         int32_t ready = ready_at(s, piece->transfer);
-        Waiting now = {.pressure = pressure_of(s, piece), .piece = top->piece};
+        Waiting now = {.pressure = pressure_of(s, piece), .piece = top->piece, .last = top->last};
         if (ready < 0) {
+            now.last = order == ORDER_PAIRS;
             now.key = MAX_OF(top->key, (int32_t)schedule->horizon / step) + 1;
         } else {
             now.start = lanes_find(&s->lanes, piece, MAX_OF(ready, top->start));
@@ -453,11 +470,20 @@ static void place_all(Scheduler *s, const Pieces *pieces, Order order, Heap *hea
         attempt->result = PLACE_NO_MEMORY;
 }
 
+static bool is_worth_trying(const Pieces *pieces, Order order) {
+    if (order == ORDER_BUSIEST)
+        return pieces->count <= BUSIEST_PIECES;
+    size_t paired = 0;
+    for (size_t i = 0; i < pieces->count && order == ORDER_PAIRS; i++)
+        paired += pieces->items[i].paired;
+    return order != ORDER_PAIRS || (paired > 0 && paired < pieces->count);
+}
+
 static void try_policy(Scheduler *s, Pieces *pieces, Order order, bool paired, Heap *heap,
                        Attempt *attempt) {
     *attempt = (Attempt){.schedule.policy = policy_names[order][paired]};
     attempt->result = cut_phase(&s->lanes, paired, pieces);
-    if (attempt->result == PLACE_OK && order == ORDER_BUSIEST && pieces->count > BUSIEST_PIECES)
+    if (attempt->result == PLACE_OK && !is_worth_trying(pieces, order))
         attempt->result = PLACE_WORSE;
     if (attempt->result == PLACE_OK)
         place_all(s, pieces, order, heap, attempt);

@@ -198,6 +198,26 @@ static void test_codes_on_few_tiles(void **state) {
     check_text(text, 50);
 }
 
+/* Products of one input, whose phases are made one, and a sum of what lies in many copies. */
+static void test_branches(void **state) {
+    (void)state;
+    static const char text[] = "input %x \"x\" : f16[64,96]\n"
+                               "parameter %a \"a\" : f16[96,96]\n"
+                               "parameter %b \"b\" : f16[96,96]\n"
+                               "parameter %c \"c\" : f16[96,40]\n"
+                               "%q = gemm %x, %a : f16[64,96]\n"
+                               "%k = gemm %x, %b : f16[64,96]\n"
+                               "%v = gemm %x, %c : f16[64,40]\n"
+                               "%s = gemm %q, %k {transpose_right=true} : f16[64,64]\n"
+                               "%y = gemm %s, %v : f16[64,40]\n"
+                               "%z = add %q, %x : f16[64,96]\n"
+                               "output %y \"y\"\n"
+                               "output %z \"z\"\n";
+    check_text(text, 1);
+    check_text(text, 24);
+    check_text(text, 300);
+}
+
 /* One vector, added to values that lie in parts of any number of rows and columns. */
 static void test_shared_vector(void **state) {
     (void)state;
@@ -246,6 +266,7 @@ int main(void) {
                                        cmocka_unit_test(test_sums_in_turn),
                                        cmocka_unit_test(test_codes_on_few_tiles),
                                        cmocka_unit_test(test_shared_vector),
+                                       cmocka_unit_test(test_branches),
                                        cmocka_unit_test(test_with_room),
                                        cmocka_unit_test(test_tight)};
     return cmocka_run_group_tests(tests, NULL, NULL);
