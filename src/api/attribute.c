@@ -34,6 +34,21 @@ static Status find_rows(Cutter *c) {
     return STATUS_OK;
 }
 
+static bool find_patches(Cutter *c) {
+    c->patches = mem_alloc((size_t)c->tiles.exchanges + 1, sizeof *c->patches);
+    for (size_t i = 0; i < c->package->patches.count && c->patches; i++) {
+        const PackagePatch *from = &c->package->patches.items[i];
+        EmitPatch patch = {from->tile, from->address, from->increment};
+        if (from->phase < c->tiles.exchanges && !vec_push(&c->patches[from->phase], patch))
+            return false;
+    }
+    for (uint32_t e = 0; e < c->tiles.exchanges && c->patches; e++) {
+        c->exchanges[e].patches = c->patches[e].items;
+        c->exchanges[e].patch_count = (uint32_t)c->patches[e].count;
+    }
+    return c->patches != NULL;
+}
+
 static Status open_cutter(Cutter *c) {
     const char *plan = "";
     for (size_t i = 0; i < c->package->notes.count; i++)
@@ -48,14 +63,17 @@ static Status open_cutter(Cutter *c) {
                             "the package has %u tiles, its plan %u", count, c->tiles.tiles);
     if (status == STATUS_OK)
         status = find_rows(c);
+    if (status == STATUS_OK && !find_patches(c))
+        status = cutter_no_memory(c);
     if (status == STATUS_OK)
         status = emit_times(&c->tiles, c->exchanges, false, 0, &c->times, c->diag);
     if (status == STATUS_OK)
         status = emit_times(&c->tiles, c->exchanges, true, c->start, &c->sampled, c->diag);
     c->worked = mem_alloc(count, sizeof *c->worked);
     c->waiting = mem_alloc(count, sizeof *c->waiting);
-    c->sent = mem_alloc(count, sizeof *c->sent);
-    c->received = mem_alloc(count, sizeof *c->received);
+    size_t words = (size_t)c->tiles.exchanges * count + 1;
+    c->sent = mem_alloc(words, sizeof *c->sent);
+    c->received = mem_alloc(words, sizeof *c->received);
     if (status == STATUS_OK && (!c->worked || !c->waiting || !c->sent || !c->received))
         status = cutter_no_memory(c);
     return status;
@@ -64,22 +82,25 @@ static Status open_cutter(Cutter *c) {
 static void close_cutter(Cutter *c) {
     for (uint32_t e = 0; c->rows && e < c->tiles.exchanges; e++)
         xchg_rows_free(&c->rows[e]);
+    for (uint32_t e = 0; c->patches && e < c->tiles.exchanges; e++)
+        vec_free(&c->patches[e]);
     emit_times_free(&c->times);
     emit_times_free(&c->sampled);
     tile_graph_free(&c->tiles);
     plan_free(&c->plan);
     mem_free(c->exchanges);
     mem_free(c->rows);
+    mem_free(c->patches);
     mem_free(c->worked);
     mem_free(c->waiting);
     mem_free(c->sent);
     mem_free(c->received);
 }
 
-static uint64_t latest_end(const EmitTimes *times, uint32_t tiles, size_t step) {
+static uint64_t latest_end(const EmitTimes *times, uint32_t tiles, size_t run) {
     uint64_t latest = 0;
     for (uint32_t tile = 0; tile < tiles; tile++)
-        latest = MAX_OF(latest, times->step[step * tiles + tile]);
+        latest = MAX_OF(latest, times->end[run * tiles + tile]);
     return latest;
 }
 
@@ -93,13 +114,25 @@ static Status add_phase(const Cutter *c, const LowerStep *step, ProfStep *row) {
     return status;
 }
 
+/* The value that a run works for: a loop's steps work for another one in each iteration. */
+static uint32_t result_of(const Cutter *c, size_t run) {
+    const LowerStep *step = cutter_step(c, run);
+    uint32_t planned = step->planned, before = 0;
+    for (size_t r = 0; r < run; r++)
+        before += c->times.run[r] == c->times.run[run];
+    for (uint32_t i = 0; i < c->plan.loop_count; i++)
+        if (planned - c->plan.loops[i].first_step < c->plan.loops[i].step_count)
+            planned += before * c->plan.loops[i].step_count;
+    return c->graph->ops.items[c->plan.steps[planned].op].result;
+}
+
 static Status add_steps(const Cutter *c) {
     Profile *profile = c->profile;
     uint64_t plain = 0, sampled = 0;
-    for (size_t s = 0; s < c->tiles.steps.count; s++) {
-        const LowerStep *step = &c->tiles.steps.items[s];
+    for (size_t s = 0; s < c->times.run_count; s++) {
+        const LowerStep *step = cutter_step(c, s);
         const char *name = cutter_step_name(&c->tiles, step);
-        uint32_t result = c->graph->ops.items[step->operation].result;
+        uint32_t result = result_of(c, s);
         ProfStep row = {.name = arena_strdup(&profile->arena, name),
                         .operation =
                             arena_strdup(&profile->arena, c->graph->values.items[result].name),
@@ -127,14 +160,14 @@ static Status add_steps(const Cutter *c) {
 
 /* ---- samples */
 
-/* latest[step]: last end of a step as the samples have it, counted from the tile's first one. */
+/* latest[run]: last end of a run as the samples have it, counted from the tile's first one. */
 static Status read_samples(const Cutter *c, const Device *device, uint64_t *latest) {
     Status status = STATUS_OK;
     for (uint32_t tile = 0; tile < c->tiles.tiles && !status; tile++) {
         uint32_t *samples, count, at = 0;
         status = run_samples(device, tile, &samples, &count, c->diag);
-        for (size_t s = 0; s < c->tiles.steps.count && !status; s++) {
-            bool present = c->tiles.steps.items[s].kind == STEP_EXCHANGE ||
+        for (size_t s = 0; s < c->times.run_count && !status; s++) {
+            bool present = cutter_step(c, s)->kind != STEP_COMPUTE ||
                            cutter_end(c, s, tile) != cutter_begin(c, s, tile);
             at += present && at + 1 < count;
             latest[s] = MAX_OF(latest[s], (uint64_t)(samples[at] - samples[0]));
@@ -147,7 +180,7 @@ static Status read_samples(const Cutter *c, const Device *device, uint64_t *late
 
 static Status add_samples(const Cutter *c, const Device *device) {
     ProfStep *steps = c->profile->steps.items;
-    size_t count = c->tiles.steps.count;
+    size_t count = c->times.run_count;
     uint64_t *latest = mem_alloc(count + 1, sizeof *latest), before = 0;
     if (!latest)
         return cutter_no_memory(c);
@@ -256,7 +289,7 @@ Status api_profile_begin(const Package *package, const Graph *graph, Device *dev
     package_digest_print(package_digest(package), profile->digest);
     Status status = open_cutter(&cutter);
     if (status == STATUS_OK) {
-        size_t cells = (cutter.tiles.steps.count + 1) * profile->tiles;
+        size_t cells = ((size_t)cutter.times.run_count + 1) * profile->tiles;
         profile->cells = mem_alloc(cells, PROF_CAUSES * sizeof *profile->cells);
         status = profile->cells ? add_steps(&cutter) : cutter_no_memory(&cutter);
     }

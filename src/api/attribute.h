@@ -19,9 +19,10 @@ typedef struct Cutter {
     EmitExchange *exchanges;
     XchgRows *rows;
     EmitTimes times, sampled;
-    bool *worked;     /* [tiles] since the last barrier */
-    int64_t *waiting; /* [tiles] predicted: for slower tiles, since the last barrier */
-    uint64_t *sent;   /* [tiles] words of the phase */
+    EmitPatches *patches; /* [exchanges] */
+    bool *worked;         /* [tiles] since the last barrier */
+    int64_t *waiting;     /* [tiles] predicted: for slower tiles, since the last barrier */
+    uint64_t *sent;       /* [exchange * tiles + tile] words */
     uint64_t *received;
 } Cutter;
 
@@ -29,14 +30,19 @@ Status cutter_no_memory(const Cutter *c);
 static inline int32_t *cutter_cell(const Profile *profile, size_t step, uint32_t tile) {
     return profile->cells + (step * profile->tiles + tile) * PROF_CAUSES;
 }
-/* When a tile is through with a step as scheduled, and with that before. */
-static inline uint64_t cutter_end(const Cutter *c, size_t step, uint32_t tile) {
-    return c->times.step[step * c->tiles.tiles + tile];
+/* The steps of a profile are those that are carried out, in a loop each in every iteration: "runs"
+ * here. */
+static inline const LowerStep *cutter_step(const Cutter *c, size_t run) {
+    return &c->tiles.steps.items[c->times.run[run]];
 }
-static inline uint64_t cutter_begin(const Cutter *c, size_t step, uint32_t tile) {
-    return step ? cutter_end(c, step - 1, tile) : 0;
+/* When a tile is through with a run as scheduled, and with that before. */
+static inline uint64_t cutter_end(const Cutter *c, size_t run, uint32_t tile) {
+    return c->times.end[run * c->tiles.tiles + tile];
 }
-/* "gemm", …, "exchange", "none" */
+static inline uint64_t cutter_begin(const Cutter *c, size_t run, uint32_t tile) {
+    return run ? cutter_end(c, run - 1, tile) : 0;
+}
+/* "gemm", …, "exchange", "repeat", "again", "none" */
 const char *cutter_step_name(const TileGraph *tiles, const LowerStep *step);
 
 /* The cells of all steps as scheduled, their sums, and those of the prediction. */

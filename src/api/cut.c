@@ -91,6 +91,8 @@ static const struct {
 const char *cutter_step_name(const TileGraph *tiles, const LowerStep *step) {
     if (step->kind == STEP_EXCHANGE)
         return "exchange";
+    if (step->kind != STEP_COMPUTE)
+        return step->kind == STEP_REPEAT ? "repeat" : "again";
     if (step->call_count == 0)
         return "none";
     return families[tiles->specs.items[tiles->calls.items[step->first_call].spec].family].name;
@@ -110,34 +112,46 @@ static uint64_t cut_call(const Cutter *c, const LowerCall *call, uint64_t now, d
     return all;
 }
 
-static void cut_compute(const Cutter *c, size_t number) {
-    const LowerStep *step = &c->tiles.steps.items[number];
+static void cut_compute(const Cutter *c, size_t run) {
+    const LowerStep *step = cutter_step(c, run);
     double share = useful_share(c, step->operation);
     uint64_t now = 0;
     for (uint32_t i = 0; i < step->call_count; i++) {
         const LowerCall *call = &c->tiles.calls.items[step->first_call + i];
         if (i == 0 || call[-1].tile != call->tile)
-            now = cutter_begin(c, number, call->tile);
-        now += cut_call(c, call, now, share, cutter_cell(c->profile, number, call->tile));
+            now = cutter_begin(c, run, call->tile);
+        now += cut_call(c, call, now, share, cutter_cell(c->profile, run, call->tile));
         c->worked[call->tile] = true;
     }
 }
 
+/* Begin and end of a loop: the supervisor prepares calls to come. */
+static void cut_loop(const Cutter *c, size_t run) {
+    for (uint32_t tile = 0; tile < c->tiles.tiles; tile++)
+        cutter_cell(c->profile, run, tile)[PROF_LAUNCH_JOIN] =
+            (int32_t)(cutter_end(c, run, tile) - cutter_begin(c, run, tile));
+}
+
 /* ---- exchange */
 
-static Status count_words(const Cutter *c, uint32_t number) {
-    XchgPhase phase = {0};
-    Status status = package_phase_transfers(c->package, number, &phase, c->diag);
-    memset(c->sent, 0, c->tiles.tiles * sizeof *c->sent);
-    memset(c->received, 0, c->tiles.tiles * sizeof *c->received);
-    for (size_t i = 0; i < phase.transfers.count && !status; i++) {
-        const XchgTransfer *transfer = &phase.transfers.items[i];
-        c->sent[transfer->source] += transfer->words;
-        for (uint32_t d = 0; d < transfer->dest_count; d++)
-            c->received[phase.dests.items[transfer->first_dest + d].tile] += transfer->words;
+static void count_words(const Cutter *c, const LowerStep *step) {
+    const TileGraph *tiles = &c->tiles;
+    uint64_t *sent = c->sent + (size_t)step->exchange * tiles->tiles;
+    uint64_t *received = c->received + (size_t)step->exchange * tiles->tiles;
+    for (uint32_t i = 0; i < step->copy_count; i++) {
+        const LowerCopy *copy = &tiles->copies.items[step->first_copy + i];
+        sent[tiles->buffers.items[copy->source.buffer].tile] += copy->words;
+        for (uint32_t d = 0; d < copy->dest_count; d++) {
+            uint32_t buffer = tiles->dests.items[copy->first_dest + d].buffer;
+            received[tiles->buffers.items[buffer].tile] += copy->words;
+        }
     }
-    xchg_phase_free(&phase);
-    return status;
+}
+
+/* Words that a tile sends or receives in an exchange, whichever are more. */
+static uint64_t words_of(const Cutter *c, const LowerStep *step, uint32_t tile) {
+    size_t at = (size_t)step->exchange * c->tiles.tiles + tile;
+    return MAX_OF(c->sent[at], c->received[at]);
 }
 
 static ProfCause wait_cause(const Cutter *c, uint32_t tile) {
@@ -146,13 +160,13 @@ static ProfCause wait_cause(const Cutter *c, uint32_t tile) {
 
 /* All tiles are released together: the earliest end is that of a tile without a row, or of the
  * shortest one less what it takes. */
-static uint64_t release_of(const Cutter *c, size_t number, const uint32_t *horizon) {
-    uint64_t end = cutter_end(c, number, 0);
+static uint64_t release_of(const Cutter *c, size_t run, const uint32_t *horizon) {
+    uint64_t end = cutter_end(c, run, 0);
     return horizon[0] == LOWER_NONE ? end : end - horizon[0] - 2 * CHIP_SUP_TAKEN_BRANCH;
 }
 
-static Status cut_exchange(const Cutter *c, size_t number) {
-    const LowerStep *step = &c->tiles.steps.items[number];
+static Status cut_exchange(const Cutter *c, size_t run) {
+    const LowerStep *step = cutter_step(c, run);
     uint32_t tiles = c->tiles.tiles, count;
     uint32_t *horizon = mem_alloc(tiles, sizeof *horizon);
     if (!horizon)
@@ -161,26 +175,25 @@ static Status cut_exchange(const Cutter *c, size_t number) {
     uint32_t first = package_phase_rows(c->package, step->exchange, &count);
     for (uint32_t i = first; i < first + count; i++)
         horizon[c->package->rows.items[i].tile] = c->package->rows.items[i].horizon;
-    Status status = count_words(c, step->exchange);
-    uint64_t release = release_of(c, number, horizon);
-    for (uint32_t tile = 0; tile < tiles && !status; tile++) {
-        int32_t *cells = cutter_cell(c->profile, number, tile);
+    uint64_t release = release_of(c, run, horizon);
+    for (uint32_t tile = 0; tile < tiles; tile++) {
+        int32_t *cells = cutter_cell(c->profile, run, tile);
         bool row = horizon[tile] != LOWER_NONE;
-        uint64_t before = release - cutter_begin(c, number, tile);
+        uint64_t before = release - cutter_begin(c, run, tile);
         cells[PROF_EXCHANGE_SYNC] += take(&before, CHIP_SYNC_INTERNAL_CYCLES);
         if (row)
             cells[PROF_LAUNCH_JOIN] += take(&before, emit_launch_cycles());
         cells[wait_cause(c, tile)] += (int32_t)before;
-        uint64_t after = cutter_end(c, number, tile) - release;
+        uint64_t after = cutter_end(c, run, tile) - release;
         if (row) {
-            uint64_t words = MAX_OF(c->sent[tile], c->received[tile]);
+            uint64_t words = words_of(c, step, tile);
             cells[PROF_EXCHANGE_PAYLOAD] += take(&after, MIN_OF(words, horizon[tile]));
         }
         cells[PROF_EXCHANGE_CONTROL] += (int32_t)after;
         c->worked[tile] = row;
     }
     mem_free(horizon);
-    return status;
+    return STATUS_OK;
 }
 
 /* ---- the prediction */
@@ -192,8 +205,7 @@ static void add_waiting(const Cutter *c, uint32_t tile, int64_t *causes) {
     c->waiting[tile] = 0;
 }
 
-static void predict_compute(const Cutter *c, size_t number, int64_t *causes) {
-    const LowerStep *step = &c->tiles.steps.items[number];
+static void predict_compute(const Cutter *c, const LowerStep *step, int64_t *causes) {
     double share = useful_share(c, step->operation);
     for (uint32_t tile = 0; tile < c->tiles.tiles; tile++)
         c->waiting[tile] += (int64_t)step->predicted_cycles;
@@ -213,33 +225,17 @@ static void predict_compute(const Cutter *c, size_t number, int64_t *causes) {
     }
 }
 
-static void count_copies(const Cutter *c, const LowerStep *step) {
-    const TileGraph *tiles = &c->tiles;
-    memset(c->sent, 0, tiles->tiles * sizeof *c->sent);
-    memset(c->received, 0, tiles->tiles * sizeof *c->received);
-    for (uint32_t i = 0; i < step->copy_count; i++) {
-        const LowerCopy *copy = &tiles->copies.items[step->first_copy + i];
-        c->sent[tiles->buffers.items[copy->source.buffer].tile] += copy->words;
-        for (uint32_t d = 0; d < copy->dest_count; d++) {
-            uint32_t buffer = tiles->dests.items[copy->first_dest + d].buffer;
-            c->received[tiles->buffers.items[buffer].tile] += copy->words;
-        }
-    }
-}
-
 /* All tiles are priced as the busiest one, which waits for nobody; the others do so afterwards. */
-static void predict_exchange(const Cutter *c, size_t number, int64_t *causes) {
-    const LowerStep *step = &c->tiles.steps.items[number];
-    count_copies(c, step);
+static void predict_exchange(const Cutter *c, const LowerStep *step, int64_t *causes) {
     uint64_t rest = step->predicted_cycles, busiest = 0;
     uint64_t barrier = (uint64_t)take(&rest, CHIP_SYNC_INTERNAL_CYCLES);
     uint64_t launch = (uint64_t)take(&rest, emit_launch_cycles());
     for (uint32_t tile = 0; tile < c->tiles.tiles; tile++)
-        busiest = MAX_OF(busiest, MAX_OF(c->sent[tile], c->received[tile]));
+        busiest = MAX_OF(busiest, words_of(c, step, tile));
     busiest = MIN_OF(busiest, rest);
     uint64_t control = rest - busiest;
     for (uint32_t tile = 0; tile < c->tiles.tiles; tile++) {
-        uint64_t words = MIN_OF(MAX_OF(c->sent[tile], c->received[tile]), busiest);
+        uint64_t words = MIN_OF(words_of(c, step, tile), busiest);
         add_waiting(c, tile, causes);
         causes[PROF_EXCHANGE_SYNC] += (int64_t)barrier;
         c->waiting[tile] = (int64_t)(busiest - words);
@@ -258,23 +254,34 @@ static void predict(const Cutter *c) {
     ProfStep *steps = c->profile->steps.items;
     uint32_t tiles = c->tiles.tiles;
     memset(c->worked, 0, tiles * sizeof *c->worked);
-    for (size_t s = 0; s < c->tiles.steps.count; s++)
-        (c->tiles.steps.items[s].kind == STEP_EXCHANGE ? predict_exchange : predict_compute)(
-            c, s, steps[s].causes[PROF_PREDICTED]);
+    for (size_t r = 0; r < c->times.run_count; r++) {
+        const LowerStep *step = cutter_step(c, r);
+        (step->kind == STEP_EXCHANGE ? predict_exchange
+                                     : predict_compute)(c, step, steps[r].causes[PROF_PREDICTED]);
+    }
     for (uint32_t tile = 0; tile < tiles; tile++)
-        add_waiting(c, tile, steps[c->tiles.steps.count].causes[PROF_PREDICTED]);
+        add_waiting(c, tile, steps[c->times.run_count].causes[PROF_PREDICTED]);
+}
+
+static Status cut_run(const Cutter *c, size_t run) {
+    switch (cutter_step(c, run)->kind) {
+    case STEP_EXCHANGE: return cut_exchange(c, run);
+    case STEP_COMPUTE: cut_compute(c, run); break;
+    case STEP_REPEAT:
+    case STEP_AGAIN: cut_loop(c, run); break;
+    }
+    return STATUS_OK;
 }
 
 Status cut_steps(Cutter *c) {
     Profile *profile = c->profile;
-    size_t steps = c->tiles.steps.count;
+    size_t steps = c->times.run_count;
     Status status = STATUS_OK;
-    for (size_t s = 0; s < steps && !status; s++) {
+    for (size_t s = 0; s < c->tiles.steps.count; s++)
         if (c->tiles.steps.items[s].kind == STEP_EXCHANGE)
-            status = cut_exchange(c, s);
-        else
-            cut_compute(c, s);
-    }
+            count_words(c, &c->tiles.steps.items[s]);
+    for (size_t r = 0; r < steps && !status; r++)
+        status = cut_run(c, r);
     if (status)
         return status;
     for (uint32_t tile = 0; tile < c->tiles.tiles; tile++)

@@ -12,6 +12,8 @@ typedef struct Mapper {
     const Cutter *cutter;
     const TileGraph *tiles;
     uint32_t *address; /* of each lowered buffer; LOWER_NONE: not known yet */
+    uint32_t *size;    /* of each */
+    uint32_t *runs[2]; /* of each step: its first and its last run */
     StrMap *known;     /* maps as text → their numbers */
     uint64_t count;
 } Mapper;
@@ -42,8 +44,27 @@ static void learn_bindings(const Mapper *m) {
         const LowerBinding *binding = &m->tiles->bindings.items[i];
         const PackageBinding *packed = package_find(m->cutter->package, binding->name);
         for (uint32_t k = 0; packed && k < MIN_OF(binding->slice_count, packed->slice_count); k++) {
-            uint32_t buffer = m->tiles->slices.items[binding->first_slice + k].buffer;
-            learn(m, &(LowerOperand){.buffer = buffer}, packed->slices[k].address);
+            const LowerSlice *slice = &m->tiles->slices.items[binding->first_slice + k];
+            if (slice->member == 0)
+                learn(m, &(LowerOperand){.buffer = slice->buffer}, packed->slices[k].address);
+        }
+    }
+}
+
+/* Up to the end of the last member of a row of parameters, tails included. */
+static void find_sizes(const Mapper *m) {
+    for (size_t i = 0; i < m->tiles->buffers.count; i++)
+        m->size[i] = m->tiles->buffers.items[i].bytes + m->tiles->buffers.items[i].tail;
+    for (size_t i = 0; i < m->tiles->bindings.count; i++) {
+        const LowerBinding *binding = &m->tiles->bindings.items[i];
+        const PackageBinding *packed = package_find(m->cutter->package, binding->name);
+        for (uint32_t k = 0; packed && k < MIN_OF(binding->slice_count, packed->slice_count); k++) {
+            const LowerSlice *slice = &m->tiles->slices.items[binding->first_slice + k];
+            const LowerBuffer *buffer = &m->tiles->buffers.items[slice->buffer];
+            uint32_t end = packed->slices[k].address + buffer->bytes + buffer->tail;
+            if (slice->member > 0 && end > m->address[slice->buffer])
+                m->size[slice->buffer] =
+                    MAX_OF(m->size[slice->buffer], end - m->address[slice->buffer]);
         }
     }
 }
@@ -123,15 +144,31 @@ static Status find_addresses(const Mapper *m) {
         const LowerStep *step = &tiles->steps.items[s];
         if (step->kind == STEP_EXCHANGE)
             status = learn_transfers(m, step);
-        else
+        else if (step->kind == STEP_COMPUTE)
             learn_calls(m, step, first_tile);
     }
     learn_pieces(m);
+    find_sizes(m);
     mem_free(first_tile);
     return status;
 }
 
 /* ---- maps */
+
+static void find_runs(const Mapper *m) {
+    for (uint32_t r = m->cutter->times.run_count; r-- > 0;)
+        m->runs[0][m->cutter->times.run[r]] = r;
+    for (uint32_t r = 0; r < m->cutter->times.run_count; r++)
+        m->runs[1][m->cutter->times.run[r]] = r;
+}
+
+/* The event of a buffer's first (0) or last (1) use, of steps, as one of runs. */
+static uint32_t run_event(const Mapper *m, uint32_t event, int last) {
+    if (event == 0)
+        return 0;
+    return event > m->tiles->steps.count ? m->cutter->times.run_count + 1
+                                         : m->runs[last][event - 1] + 1;
+}
 
 static bool is_mapped(const Mapper *m, uint32_t buffer) {
     return m->tiles->buffers.items[buffer].role != BUFFER_ROWS && m->address[buffer] != LOWER_NONE;
@@ -147,8 +184,8 @@ static char *map_text(const Mapper *m, uint32_t tile) {
     for (uint32_t i = m->tiles->tile_buffer[tile]; i < m->tiles->tile_buffer[tile + 1]; i++) {
         const LowerBuffer *buffer = &m->tiles->buffers.items[i];
         if (is_mapped(m, i))
-            fprintf(out, "%u %x %x %u %u;", buffer->value, m->address[i],
-                    buffer->bytes + buffer->tail, buffer->first_event, buffer->last_event);
+            fprintf(out, "%u %x %x %u %u;", buffer->value, m->address[i], m->size[i],
+                    buffer->first_event, buffer->last_event);
     }
     if (fclose(out) == 0)
         return text;
@@ -170,9 +207,9 @@ static bool add_buffers(const Mapper *m, uint32_t tile) {
                              .name = arena_printf(&profile->arena, "%s %%%s", roles[from->role],
                                                   m->tiles->values.items[from->value].name),
                              .address = m->address[i],
-                             .size = from->bytes + from->tail,
-                             .first = from->first_event,
-                             .last = from->last_event};
+                             .size = m->size[i],
+                             .first = run_event(m, from->first_event, 0),
+                             .last = run_event(m, from->last_event, 1)};
         if (!buffer.name || !vec_push(&profile->buffers, buffer))
             return false;
     }
@@ -201,7 +238,7 @@ static bool add_rows(const Mapper *m) {
             first = package_phase_rows(package, step->exchange, &count);
         for (uint32_t i = first; i < first + count; i++) {
             const PackageRow *from = &package->rows.items[i];
-            ProfRow row = {s, from->tile, from->address, from->size};
+            ProfRow row = {m->runs[0][s], from->tile, from->address, from->size};
             if (!vec_push(&m->cutter->profile->rows, row))
                 return false;
         }
@@ -213,10 +250,15 @@ Status add_maps(const Cutter *c) {
     Mapper m = {.cutter = c,
                 .tiles = &c->tiles,
                 .address = mem_alloc(c->tiles.buffers.count + 1, sizeof *m.address),
+                .size = mem_alloc(c->tiles.buffers.count + 1, sizeof *m.size),
+                .runs = {mem_alloc(c->tiles.steps.count + 1, sizeof(uint32_t)),
+                         mem_alloc(c->tiles.steps.count + 1, sizeof(uint32_t))},
                 .known = strmap_create()};
     c->profile->map = mem_alloc(c->tiles.tiles, sizeof *c->profile->map);
-    bool memory = m.address && m.known && c->profile->map;
+    bool memory = m.address && m.size && m.runs[0] && m.runs[1] && m.known && c->profile->map;
     Status status = memory ? find_addresses(&m) : cutter_no_memory(c);
+    if (memory)
+        find_runs(&m);
     for (uint32_t tile = 0; tile < c->tiles.tiles && !status; tile++)
         if (!add_tile(&m, tile))
             status = cutter_no_memory(c);
@@ -224,5 +266,8 @@ Status add_maps(const Cutter *c) {
         status = cutter_no_memory(c);
     strmap_free(m.known);
     mem_free(m.address);
+    mem_free(m.size);
+    mem_free(m.runs[0]);
+    mem_free(m.runs[1]);
     return status;
 }

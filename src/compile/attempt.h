@@ -16,6 +16,7 @@ typedef struct AttemptPhase {
     XchgPhase phase;
     XchgSchedule schedule;
     XchgRows rows;
+    EmitPatches patches;
     double seconds;
     Status status;
     Diag story;

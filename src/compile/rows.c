@@ -42,7 +42,8 @@ void rows_make_exact(Attempt *attempt) {
         const XchgRows *rows = &attempt->phases[i].rows;
         for (size_t r = 0; r < rows->rows.count; r++) {
             uint32_t *bytes = row_bytes(tiles, i, rows->rows.items[r].tile);
-            uint32_t needed = (uint32_t)align_up(4 * rows->rows.items[r].word_count, EXACT_STEP);
+            uint32_t needed = (uint32_t)align_up(
+                emit_row_bytes(&attempt->exchanges[i], &rows->rows.items[r]), EXACT_STEP);
             if (bytes)
                 *bytes = MAX_OF(*bytes, needed);
         }
@@ -56,7 +57,8 @@ bool rows_fit(const Attempt *attempt) {
         for (size_t r = 0; r < rows->rows.count; r++) {
             const XchgRow *row = &rows->rows.items[r];
             uint32_t buffer = tile_graph_row(tiles, i, row->tile);
-            if (buffer == LOWER_NONE || tiles->buffers.items[buffer].bytes < 4 * row->word_count)
+            if (buffer == LOWER_NONE ||
+                tiles->buffers.items[buffer].bytes < emit_row_bytes(&attempt->exchanges[i], row))
                 return false;
         }
     }
@@ -70,6 +72,7 @@ void phases_free(Attempt *attempt) {
         xchg_phase_free(&phase->phase);
         xchg_schedule_free(&phase->schedule);
         xchg_rows_free(&phase->rows);
+        vec_free(&phase->patches);
         diag_free(&phase->story);
     }
     mem_free(attempt->phases);
@@ -121,7 +124,7 @@ Status attempt_schedule(Attempt *attempt, Pool *pool, Diag *diag) {
             return diag_error(diag, ERR_NO_MEMORY, DIAG_NOWHERE, "scheduling exchanges");
         status = emit_exchange_phase(tiles, &attempt->places, s, &phase->phase, diag);
         phase->phase.name = phase->name;
-        attempt->exchanges[exchange] = (EmitExchange){&phase->phase, &phase->rows};
+        attempt->exchanges[exchange] = (EmitExchange){.phase = &phase->phase, .rows = &phase->rows};
     }
     if (status)
         return status;
@@ -130,6 +133,12 @@ Status attempt_schedule(Attempt *attempt, Pool *pool, Diag *diag) {
         if (diag && attempt->phases[i].status)
             diag_append(diag, &attempt->phases[i].story);
         status = status ? status : attempt->phases[i].status;
+    }
+    for (uint32_t i = 0; i < tiles->exchanges && !status; i++) {
+        AttemptPhase *phase = &attempt->phases[i];
+        status = emit_row_patches(tiles, &attempt->places, i, &phase->rows, &phase->patches, diag);
+        attempt->exchanges[i].patches = phase->patches.items;
+        attempt->exchanges[i].patch_count = (uint32_t)phase->patches.count;
     }
     return status;
 }

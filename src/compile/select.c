@@ -52,6 +52,7 @@ static uint64_t hash_tile(const TileGraph *tile) {
         hash = hash_mix(hash, (uint64_t)b->bytes << 32 | b->tail);
         hash =
             hash_mix(hash, (uint64_t)b->alignment << 32 | (uint64_t)b->memory_class << 8 | b->role);
+        hash = hash_mix(hash, b->members);
         hash = hash_mix(hash, (uint64_t)b->first_event << 32 | b->last_event);
         hash = hash_mix(hash, b->is_piece ? (uint64_t)b->whole << 32 | b->offset : 0);
     }

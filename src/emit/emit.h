@@ -14,6 +14,11 @@
  * host writes inputs), all steps, host barrier (it reads outputs). "run_sampled" is the same with a
  * cycle sample before every step and one after the last.
  *
+ * A loop counts its iterations in a word behind the samples. At the end of each the program adds to
+ * every argument that leads into a row of parameters the distance of its members, in its own words,
+ * and calls functions behind the exchange rows that do the same with these. Samples of later
+ * iterations follow those of the first one.
+ *
  * An exchange step is a barrier of all tiles, then the tile's row; a tile without a row only
  * acknowledges the barrier. (Launch sequence of the public ipu-stack runtime.)
  *
@@ -73,6 +78,13 @@ PlaceSpace emit_space(const EmitLibrary *library, const TileGraph *graph, uint32
 /* The space of a tile whose program fits below the host window: an upper bound for planning. */
 PlaceSpace emit_space_most(void);
 
+/* A word of a row that changes with every iteration of the loop that it is in. */
+typedef struct EmitPatch {
+    uint32_t tile, address, increment;
+} EmitPatch;
+
+typedef VEC(EmitPatch) EmitPatches;
+
 /* One exchange step, scheduled. The functions below take an array of graph->exchanges of them, by
  * LowerStep.exchange; without exchange steps it may be NULL. What it points to is the caller's and
  * must outlive the results. A tile has a row only if it has a row buffer (TileGraph.row_buffer),
@@ -81,7 +93,16 @@ PlaceSpace emit_space_most(void);
 typedef struct EmitExchange {
     const XchgPhase *phase; /* phase->name stands in schedules and traps */
     const XchgRows *rows;
+    const EmitPatch *patches; /* by tile, increment, address */
+    uint32_t patch_count;
 } EmitExchange;
+
+/* The patches of an exchange's rows at the places of a placement; those that were there before give
+ * way. Free with vec_free. */
+Status emit_row_patches(const TileGraph *graph, const PlaceMap *places, uint32_t exchange,
+                        const XchgRows *rows, EmitPatches *patches, Diag *diag);
+/* What the buffer of a row must hold: the row, and behind it functions that patch it. */
+uint32_t emit_row_bytes(const EmitExchange *exchange, const XchgRow *row);
 
 /* What exchange step `step` moves, at the addresses of a placement: its copies in their order.
  * phase->name remains the caller's to set; free with xchg_phase_free in any case. */
@@ -93,7 +114,10 @@ Status emit_exchange_phase(const TileGraph *graph, const PlaceMap *places, uint3
 typedef struct EmitTimes {
     uint64_t cycles; /* last arrival at the closing host barrier */
     uint64_t *tile;  /* [tiles] arrival of each tile there */
-    uint64_t *step;  /* [step * tiles + tile] when the tile is through with a step */
+    /* Steps as they are carried out, those of loops in every iteration: */
+    uint32_t run_count;
+    uint32_t *run; /* [run_count] number of the step */
+    uint64_t *end; /* [run * tiles + tile] when the tile is through with it */
 } EmitTimes;
 
 /* The release is at a cycle congruent to `start` modulo 6; that of the first run after a start of
@@ -109,10 +133,11 @@ uint64_t emit_launch_cycles(void);
 /* A step of a program, between two samples. */
 typedef struct EmitStep {
     uint32_t step;    /* of the tile graph */
-    uint32_t calls;   /* kernel calls it makes on these tiles; of an exchange step: rows, 0 or 1 */
-    const char *name; /* symbol of the first kernel; name of the phase */
+    uint32_t calls;   /* kernel calls it makes on these tiles; of an exchange step: rows, 0 or 1;
+                       * of a begin or end of a loop: iterations */
+    const char *name; /* symbol of the first kernel; name of the phase; "repeat", "again" */
     uint64_t cycles;  /* on the first tile, in one run of entry "run" from a release at a multiple
-                       * of 6; time spent waiting for other tiles included */
+                       * of 6; all iterations, and time spent waiting for other tiles included */
 } EmitStep;
 
 /* A kernel call of a program. */
@@ -126,8 +151,8 @@ typedef struct EmitProgram {
     EmitCode stub; /* at CHIP_ENTRY_STUB */
     EmitCode code;
     uint32_t run, run_sampled; /* entry addresses */
-    uint32_t samples;          /* address of step_count + 1 words */
-    VEC(EmitStep) steps;       /* those in which the tiles do something; all exchange steps */
+    uint32_t samples;          /* address of one word for each step in each iteration, and one */
+    VEC(EmitStep) steps;       /* those in which the tiles do something; all but computing steps */
     VEC(EmitCall) calls;       /* ascending, of both entries */
     uint32_t first_tile;       /* lowest one that runs it */
 } EmitProgram;
@@ -135,7 +160,8 @@ typedef struct EmitProgram {
 /* An exchange row in a tile's memory. */
 typedef struct EmitRow {
     uint32_t tile, exchange;
-    uint32_t address, size; /* bytes */
+    uint32_t address, size; /* bytes of the row */
+    uint32_t stored;        /* bytes, with the functions that patch it */
     const uint32_t *words;
     uint32_t horizon; /* events that it takes */
 } EmitRow;

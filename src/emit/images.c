@@ -25,6 +25,12 @@ typedef struct Mark {
 
 enum { MARK_HEAD = UINT32_MAX, MARK_END = UINT32_MAX - 1 };
 
+/* A word of the program that leads into a row of parameters, or, of a sample, to where it goes. */
+typedef struct Site {
+    uint32_t buffer; /* LOWER_NONE: a sample */
+    uint32_t address;
+} Site;
+
 /* A program being written. The vectors are reused from tile to tile. */
 typedef struct Writer {
     const EmitLibrary *library;
@@ -38,7 +44,11 @@ typedef struct Writer {
     VEC(Mark) marks;
     VEC(EmitStep) steps;
     VEC(EmitCall) calls;
-    bool memory; /* false: an allocation failed */
+    VEC(Site) sites; /* in the loop in hand */
+    bool in_loop;
+    uint32_t loop, first_sample; /* number of the loop, and of the first sample in it */
+    uint32_t body;               /* address of its first word */
+    bool memory;                 /* false: an allocation failed */
 } Writer;
 
 static uint32_t here(const Writer *writer) {
@@ -69,6 +79,11 @@ static void put_sync(Writer *writer, ChipSync zone) {
     put(writer, (IsaInstr){.form = ISA_SYNC, .operand = {(int32_t)zone}});
 }
 
+static void note_site(Writer *writer, uint32_t buffer) {
+    if (writer->in_loop)
+        writer->memory = writer->memory && vec_push(&writer->sites, (Site){buffer, here(writer)});
+}
+
 /* As kernel/step.h promises: long scalars first, completed last. */
 static void put_arguments(Writer *writer, const KernelInterface *interface, const LowerCall *call) {
     int scalar_register = REG_FIRST + (int)interface->operand_count;
@@ -76,9 +91,13 @@ static void put_arguments(Writer *writer, const KernelInterface *interface, cons
     for (uint32_t i = 0; i < interface->scalar_count; i++)
         if (kernel_scalar_is_long(call->scalars[i]))
             put_setzi(writer, scalar_register + (int)i, (uint32_t)call->scalars[i] & 0xFFFFF);
-    for (uint32_t i = 0; i < interface->operand_count; i++)
+    for (uint32_t i = 0; i < interface->operand_count; i++) {
+        const LowerOperand *operand = &call->operands[i];
+        if (writer->graph->buffers.items[operand->buffer].members > 1)
+            note_site(writer, operand->buffer);
         put_setzi(writer, REG_FIRST + (int)i,
-                  writer->places->address[call->operands[i].buffer] + call->operands[i].offset);
+                  writer->places->address[operand->buffer] + operand->offset);
+    }
     for (uint32_t i = 0; i < interface->scalar_count; i++) {
         int32_t value = call->scalars[i];
         int reg = scalar_register + (int)i;
@@ -98,6 +117,7 @@ static void put_arguments(Writer *writer, const KernelInterface *interface, cons
 }
 
 static void put_sample(Writer *writer, uint32_t number) {
+    note_site(writer, LOWER_NONE);
     put_setzi(writer, REG_FIRST, writer->layout.samples + 4 * number);
     put_call(writer, REG_RETURN, writer->library->sample);
 }
@@ -107,15 +127,16 @@ static void put_mark(Writer *writer, uint32_t begin, bool sampled, uint32_t step
     writer->memory = writer->memory && vec_push(&writer->marks, mark);
 }
 
-/* When the tile is through with a step; before the first one: 0. */
-static uint64_t step_end(const Writer *writer, uint32_t tile, uint32_t step) {
-    return writer->times.step[(size_t)step * writer->graph->tiles + tile];
-}
-
 static void keep_step(Writer *writer, uint32_t tile, uint32_t step, uint32_t calls,
                       const char *name) {
-    uint64_t begin = step ? step_end(writer, tile, step - 1) : 0;
-    EmitStep entry = {step, calls, name, step_end(writer, tile, step) - begin};
+    const EmitTimes *times = &writer->times;
+    EmitStep entry = {step, calls, name, 0};
+    uint64_t begin = 0;
+    for (uint32_t r = 0; r < times->run_count; r++) {
+        uint64_t end = times->end[(size_t)r * writer->graph->tiles + tile];
+        entry.cycles += times->run[r] == step ? end - begin : 0;
+        begin = end;
+    }
     writer->memory = writer->memory && vec_push(&writer->steps, entry);
 }
 
@@ -154,38 +175,129 @@ static void put_exchange(Writer *writer, const LowerStep *step, uint32_t tile) {
         put_acknowledgement(writer);
 }
 
-/* One step of a tile: its calls or its exchange, and a sample before them. Returns whether it has
- * any. */
-static bool put_step(Writer *writer, uint32_t tile, uint32_t index, bool sampled, uint32_t number) {
+/* ---- loops */
+
+static void put_repeat(Writer *writer, const LowerStep *step) {
+    put_setzi(writer, 0, step->times);
+    put_setzi(writer, 1, writer->layout.counters + 4 * writer->loop);
+    put(writer, (IsaInstr){.form = ISA_ST32_M, .operand = {0, 1, REG_ZERO, 0}});
+    writer->body = here(writer);
+    writer->in_loop = true;
+    writer->sites.count = 0;
+}
+
+/* All words that lead to the same buffer, or take samples. */
+static void put_site_patches(Writer *writer, uint32_t buffer, uint32_t by, bool back) {
+    uint32_t count = 0;
+    uint32_t *addresses = mem_alloc(writer->sites.count + 1, sizeof *addresses);
+    for (size_t i = 0; i < writer->sites.count && addresses; i++)
+        if (writer->sites.items[i].buffer == buffer)
+            addresses[count++] = writer->sites.items[i].address;
+    writer->memory =
+        writer->memory && addresses && vec_reserve(&writer->words, emit_patch_words(count));
+    if (writer->memory) {
+        emit_put_patches(writer->words.items + writer->words.count, addresses, count, by, back);
+        writer->words.count += emit_patch_words(count);
+    }
+    mem_free(addresses);
+}
+
+static void call_row_functions(Writer *writer, uint32_t again, uint32_t tile, bool back) {
+    const TileGraph *graph = writer->graph;
+    for (uint32_t s = again + 1 - graph->steps.items[again].body; s < again; s++) {
+        const LowerStep *step = &graph->steps.items[s];
+        if (step->kind != STEP_EXCHANGE || !emit_has_row(graph, step, tile))
+            continue;
+        uint32_t buffer = tile_graph_row(graph, step->exchange, tile);
+        const EmitExchange *exchange = &writer->exchanges[step->exchange];
+        if (graph->buffers.items[buffer].iterated)
+            put_call(writer, REG_RETURN,
+                     writer->places->address[buffer] +
+                         emit_row_function(exchange, emit_find_row(exchange->rows, tile), back));
+    }
+}
+
+static void put_patches(Writer *writer, uint32_t again, uint32_t tile, uint32_t samples,
+                        bool back) {
+    const TileGraph *graph = writer->graph;
+    uint32_t times = back ? graph->steps.items[again].times : 1;
+    for (uint32_t b = graph->tile_buffer[tile]; b < graph->tile_buffer[tile + 1]; b++)
+        if (graph->buffers.items[b].members > 1)
+            put_site_patches(writer, b, writer->places->stride[b] * times, back);
+    put_site_patches(writer, LOWER_NONE, 4 * samples * times, back);
+    call_row_functions(writer, again, tile, back);
+}
+
+/* `samples`: of one iteration. */
+static void put_again(Writer *writer, uint32_t again, uint32_t tile, uint32_t samples) {
+    writer->in_loop = false;
+    put_patches(writer, again, tile, samples, false);
+    put_setzi(writer, 1, writer->layout.counters + 4 * writer->loop++);
+    put(writer, (IsaInstr){.form = ISA_LD32_M, .operand = {0, 1, REG_ZERO, 0}});
+    put(writer, (IsaInstr){.form = ISA_ADD_I16, .operand = {0, 0, -1}});
+    put(writer, (IsaInstr){.form = ISA_ST32_M, .operand = {0, 1, REG_ZERO, 0}});
+    put(writer, (IsaInstr){.form = ISA_BRNZ, .operand = {0, (int32_t)writer->body}});
+    put_patches(writer, again, tile, samples, true);
+}
+
+/* ---- steps */
+
+static void keep_any_step(Writer *writer, uint32_t tile, uint32_t index, const LowerCall *calls,
+                          uint32_t count) {
     const LowerStep *step = &writer->graph->steps.items[index];
-    uint32_t count = 0, begin = here(writer);
-    const LowerCall *calls = emit_tile_calls(writer->graph, step, tile, &count);
-    bool exchange = step->kind == STEP_EXCHANGE;
-    if (count == 0 && !exchange)
-        return false;
-    if (sampled)
-        put_sample(writer, number);
-    for (uint32_t i = 0; i < count; i++)
-        put_kernel(writer, &calls[i]);
-    if (exchange)
-        put_exchange(writer, step, tile);
-    put_mark(writer, begin, sampled, index);
-    if (!sampled && exchange)
+    switch (step->kind) {
+    case STEP_COMPUTE:
+        keep_step(writer, tile, index, count, writer->library->name[calls[0].spec]);
+        break;
+    case STEP_EXCHANGE:
         keep_step(writer, tile, index, emit_has_row(writer->graph, step, tile),
                   writer->exchanges[step->exchange].phase->name);
-    else if (!sampled)
-        keep_step(writer, tile, index, count, writer->library->name[calls[0].spec]);
-    return true;
+        break;
+    case STEP_REPEAT: keep_step(writer, tile, index, step->times, "repeat"); break;
+    case STEP_AGAIN: keep_step(writer, tile, index, step->times, "again"); break;
+    }
+}
+
+/* One step of a tile, and a sample before it if it has any; *number counts these. */
+static void put_step(Writer *writer, uint32_t tile, uint32_t index, bool sampled,
+                     uint32_t *number) {
+    const LowerStep *step = &writer->graph->steps.items[index];
+    uint32_t count = 0, begin = here(writer);
+    if (!emit_is_step(writer->graph, step, tile))
+        return;
+    const LowerCall *calls = emit_tile_calls(writer->graph, step, tile, &count);
+    if (sampled)
+        put_sample(writer, *number);
+    ++*number;
+    switch (step->kind) {
+    case STEP_COMPUTE:
+        for (uint32_t i = 0; i < count; i++)
+            put_kernel(writer, &calls[i]);
+        break;
+    case STEP_EXCHANGE: put_exchange(writer, step, tile); break;
+    case STEP_REPEAT:
+        put_repeat(writer, step);
+        writer->first_sample = *number;
+        break;
+    case STEP_AGAIN:
+        put_again(writer, index, tile, *number - writer->first_sample);
+        *number += (*number - writer->first_sample) * (step->times - 1);
+        break;
+    }
+    put_mark(writer, begin, sampled, index);
+    if (!sampled)
+        keep_any_step(writer, tile, index, calls, count);
 }
 
 static void put_entry(Writer *writer, uint32_t tile, bool sampled) {
     uint32_t number = 0, begin = here(writer);
+    writer->loop = 0;
     put_call(writer, REG_RETURN, writer->library->start);
     uint32_t loop = here(writer);
     put_sync(writer, CHIP_SYNC_GS2H);
     put_mark(writer, begin, sampled, MARK_HEAD);
     for (uint32_t step = 0; step < writer->graph->steps.count; step++)
-        number += put_step(writer, tile, step, sampled, number);
+        put_step(writer, tile, step, sampled, &number);
     begin = here(writer);
     if (sampled)
         put_sample(writer, number);
@@ -305,7 +417,7 @@ static Status emit_tile(Writer *writer, EmitImages *images, uint32_t *table, siz
     if (!writer->memory)
         return no_memory(diag);
     const EmitLayout *layout = &writer->layout;
-    if (layout->samples + 4 * layout->sample_count > CHIP_REGION1_BASE) {
+    if (layout->end > CHIP_REGION1_BASE) {
         Status status = diag_error(diag, ERR_EMIT_CODE, (DiagPlace){.tile = (int32_t)tile},
                                    "the program of %u bytes does not fit below 0x%X",
                                    layout->program_bytes, CHIP_REGION1_BASE);
@@ -326,7 +438,20 @@ static Status emit_tile(Writer *writer, EmitImages *images, uint32_t *table, siz
 
 /* ---- rows */
 
-static bool keep_row(EmitImages *images, const EmitExchange *exchange, EmitRow row) {
+/* The words of a row and of the functions behind it; NULL without memory. */
+static const uint32_t *copy_row(EmitImages *images, const EmitExchange *exchange,
+                                const XchgRow *row, uint32_t times) {
+    uint32_t bytes = emit_row_bytes(exchange, row);
+    uint32_t *words = ARENA_NEW(&images->arena, uint32_t, bytes / 4);
+    if (!words)
+        return NULL;
+    memcpy(words, exchange->rows->words.items + row->first_word, 4 * row->word_count);
+    emit_put_row_functions(exchange, row->tile, times, words + row->word_count);
+    return words;
+}
+
+static bool keep_row(EmitImages *images, const EmitExchange *exchange, uint32_t times,
+                     EmitRow row) {
     static const XchgRow none;
     const XchgRow *from = emit_find_row(exchange->rows, row.tile);
     if (!from) {
@@ -334,35 +459,49 @@ static bool keep_row(EmitImages *images, const EmitExchange *exchange, EmitRow r
         uint32_t *words = ARENA_NEW(&images->arena, uint32_t, 2);
         if (!words)
             return false;
-        row.size = isa_encode(&(IsaInstr){.form = ISA_BR, .operand = {REG_RETURN}}, words);
+        row.size = row.stored =
+            isa_encode(&(IsaInstr){.form = ISA_BR, .operand = {REG_RETURN}}, words);
         row.words = words;
     } else {
-        row.words = exchange->rows->words.items + from->first_word;
         row.size = 4 * from->word_count;
+        row.stored = emit_row_bytes(exchange, from);
+        row.words = row.stored > row.size ? copy_row(images, exchange, from, times)
+                                          : exchange->rows->words.items + from->first_word;
+        if (!row.words)
+            return false;
     }
     row.horizon = from->horizon;
     return vec_push(&images->rows, row);
 }
 
 static bool keep_rows(EmitImages *images, const TileGraph *graph, const PlaceMap *places,
-                      const EmitExchange *exchanges) {
-    for (uint32_t e = 0; e < graph->exchanges; e++) {
-        size_t rows = 0;
-        for (uint32_t tile = 0; tile < graph->tiles; tile++) {
-            uint32_t buffer = graph->row_buffer[(size_t)e * graph->tiles + tile];
-            if (buffer == LOWER_NONE)
-                continue;
-            rows += emit_find_row(exchanges[e].rows, tile) != NULL;
-            EmitRow row = {.tile = tile, .exchange = e, .address = places->address[buffer]};
-            if (!keep_row(images, &exchanges[e], row))
-                return false;
-            assert(images->rows.items[images->rows.count - 1].size <=
-                   graph->buffers.items[buffer].bytes);
-        }
-        assert(rows == exchanges[e].rows->rows.count);
-        (void)rows;
+                      uint32_t step, const EmitExchange *exchange) {
+    uint32_t e = graph->steps.items[step].exchange;
+    size_t rows = 0;
+    for (uint32_t tile = 0; tile < graph->tiles; tile++) {
+        uint32_t buffer = tile_graph_row(graph, e, tile);
+        if (buffer == LOWER_NONE)
+            continue;
+        rows += emit_find_row(exchange->rows, tile) != NULL;
+        EmitRow row = {.tile = tile, .exchange = e, .address = places->address[buffer]};
+        if (!keep_row(images, exchange, graph->steps.items[step].times, row))
+            return false;
+        assert(images->rows.items[images->rows.count - 1].stored <=
+               graph->buffers.items[buffer].bytes);
     }
+    assert(rows == exchange->rows->rows.count);
+    (void)rows;
     return true;
+}
+
+static bool keep_all_rows(EmitImages *images, const Writer *writer) {
+    const TileGraph *graph = writer->graph;
+    bool memory = true;
+    for (uint32_t s = 0; s < graph->steps.count && memory; s++)
+        if (graph->steps.items[s].kind == STEP_EXCHANGE)
+            memory = keep_rows(images, graph, writer->places, s,
+                               &writer->exchanges[graph->steps.items[s].exchange]);
+    return memory;
 }
 
 static Status emit_tiles(Writer *writer, EmitImages *images, Diag *diag) {
@@ -372,8 +511,7 @@ static Status emit_tiles(Writer *writer, EmitImages *images, Diag *diag) {
         slots *= 2;
     uint32_t *table = mem_alloc(slots, sizeof *table);
     images->program = ARENA_NEW(&images->arena, uint32_t, (size_t)graph->tiles + 1);
-    bool memory =
-        table && images->program && keep_rows(images, graph, writer->places, writer->exchanges);
+    bool memory = table && images->program && keep_all_rows(images, writer);
     Status status = memory ? STATUS_OK : no_memory(diag);
     for (uint32_t tile = 0; tile < graph->tiles && !status; tile++)
         status = emit_tile(writer, images, table, slots, tile, diag);
@@ -397,6 +535,7 @@ Status emit_images(const EmitLibrary *library, const TileGraph *graph, const Pla
     vec_free(&writer.marks);
     vec_free(&writer.steps);
     vec_free(&writer.calls);
+    vec_free(&writer.sites);
     if (status)
         emit_images_free(images);
     return status;

@@ -32,6 +32,38 @@ static inline bool emit_has_row(const TileGraph *graph, const LowerStep *step, u
 /* Row of the tile, or NULL. */
 const XchgRow *emit_find_row(const XchgRows *rows, uint32_t tile);
 
+/* Does a tile do anything in a step? Barriers, and begin and end of loops, are for all. */
+bool emit_is_step(const TileGraph *graph, const LowerStep *step, uint32_t tile);
+
+/* What the end of a loop's iteration does on a tile. */
+typedef struct EmitLoop {
+    uint32_t words;   /* that patch arguments */
+    uint64_t cycles;  /* of these */
+    uint32_t rows;    /* that must be patched */
+    uint32_t samples; /* in an iteration, that of the end included */
+} EmitLoop;
+
+EmitLoop emit_loop(const TileGraph *graph, uint32_t repeat, uint32_t tile);
+
+/* Words of code that adds one number to `count` words, and cycles that it takes. */
+uint32_t emit_patch_words(uint32_t count);
+uint64_t emit_patch_cycles(uint32_t count);
+/* Writes it, or what takes the number off again; returns the end. */
+uint32_t *emit_put_patches(uint32_t *out, const uint32_t addresses[], uint32_t count, uint32_t by,
+                           bool back);
+
+/* Patches of a tile's row. */
+const EmitPatch *emit_find_patches(const EmitExchange *exchange, uint32_t tile, uint32_t *count);
+/* Cycles of a call of either function behind a row; 0 if it has none. */
+uint64_t emit_row_patch_cycles(const EmitExchange *exchange, uint32_t tile);
+/* The functions of a row of a loop of so many iterations, and the offset of one from the row. */
+void emit_put_row_functions(const EmitExchange *exchange, uint32_t tile, uint32_t times,
+                            uint32_t *out);
+uint32_t emit_row_function(const EmitExchange *exchange, const XchgRow *row, bool back);
+
+/* Words of a loop's begin, and of its end besides patches; of a call of a row's function. */
+enum { EMIT_REPEAT_WORDS = 3, EMIT_AGAIN_WORDS = 5, EMIT_CALL_WORDS = 1 };
+
 /* Words of the launch sequence of an exchange step, the call of the row included. */
 enum { EMIT_LAUNCH_WORDS = 7, EMIT_IDLE_WORDS = 2 };
 
@@ -39,8 +71,10 @@ enum { EMIT_LAUNCH_WORDS = 7, EMIT_IDLE_WORDS = 2 };
 typedef struct EmitLayout {
     uint32_t program, program_bytes;
     uint32_t samples, sample_count;
-    uint32_t data; /* first byte above the host window that is free */
-    uint32_t rows; /* the same below it */
+    uint32_t counters; /* of loops, in their order */
+    uint32_t end;      /* of all this */
+    uint32_t data;     /* first byte above the host window that is free */
+    uint32_t rows;     /* the same below it */
 } EmitLayout;
 
 EmitLayout emit_layout(const EmitLibrary *library, const TileGraph *graph, uint32_t tile);

@@ -23,42 +23,64 @@ const LowerCall *emit_tile_calls(const TileGraph *graph, const LowerStep *step, 
     return calls + low;
 }
 
-/* Words of all steps of a tile; *steps receives in how many it does something. */
-static uint32_t step_words(const TileGraph *graph, uint32_t tile, uint32_t *steps) {
-    uint32_t words = 0;
-    *steps = 0;
-    for (size_t s = 0; s < graph->steps.count; s++) {
-        uint32_t count;
-        const LowerStep *step = &graph->steps.items[s];
-        if (step->kind == STEP_EXCHANGE) {
-            words += emit_has_row(graph, step, tile) ? EMIT_LAUNCH_WORDS : EMIT_IDLE_WORDS;
-            ++*steps;
-            continue;
-        }
-        const LowerCall *calls = emit_tile_calls(graph, step, tile, &count);
-        *steps += count > 0;
-        for (uint32_t i = 0; i < count; i++)
-            words += kernel_step_words(&graph->specs.items[calls[i].spec], calls[i].scalars);
-    }
-    return words;
-}
+/* Of a tile's program. */
+typedef struct Size {
+    uint32_t words;   /* of all steps in one entry */
+    uint32_t sampled; /* words more in the other one */
+    uint32_t sites;   /* where samples are taken */
+    uint32_t samples, loops;
+} Size;
 
 /* In both entries: call of the runtime, two barriers, branch back. A sample: its address, the call.
  */
 enum { ENTRY_WORDS = 4, SAMPLE_WORDS = 2 };
 
+static void add_step(const TileGraph *graph, uint32_t number, uint32_t tile, Size *size) {
+    const LowerStep *step = &graph->steps.items[number];
+    uint32_t count;
+    if (!emit_is_step(graph, step, tile))
+        return;
+    size->sites++;
+    size->samples += step->kind == STEP_REPEAT ? 1 : step->times;
+    switch (step->kind) {
+    case STEP_EXCHANGE:
+        size->words += emit_has_row(graph, step, tile) ? EMIT_LAUNCH_WORDS : EMIT_IDLE_WORDS;
+        break;
+    case STEP_REPEAT: {
+        EmitLoop loop = emit_loop(graph, number, tile);
+        size->words += EMIT_REPEAT_WORDS + EMIT_AGAIN_WORDS;
+        size->words += 2 * (loop.words + EMIT_CALL_WORDS * loop.rows);
+        size->sampled += 2 * emit_patch_words(loop.samples);
+        size->loops++;
+        break;
+    }
+    case STEP_AGAIN: break; /* counted with its begin */
+    case STEP_COMPUTE: {
+        const LowerCall *calls = emit_tile_calls(graph, step, tile, &count);
+        for (uint32_t i = 0; i < count; i++)
+            size->words += kernel_step_words(&graph->specs.items[calls[i].spec], calls[i].scalars);
+        break;
+    }
+    }
+}
+
 EmitLayout emit_layout(const EmitLibrary *library, const TileGraph *graph, uint32_t tile) {
-    uint32_t steps, words = step_words(graph, tile, &steps);
+    Size size = {0};
+    for (uint32_t s = 0; s < graph->steps.count; s++)
+        add_step(graph, s, tile, &size);
     EmitLayout layout = {
-        .sample_count = steps + 1, .data = library->end_above, .rows = library->end_below};
-    layout.program_bytes = 4 * (2 * (ENTRY_WORDS + words) + SAMPLE_WORDS * (steps + 1));
+        .sample_count = size.samples + 1, .data = library->end_above, .rows = library->end_below};
+    layout.program_bytes =
+        4 * (2 * (ENTRY_WORDS + size.words) + size.sampled + SAMPLE_WORDS * (size.sites + 1));
     uint32_t *end = &layout.data;
-    uint32_t bytes = layout.program_bytes + 4 * layout.sample_count;
+    uint32_t bytes = layout.program_bytes + 4 * (layout.sample_count + size.loops);
     if (layout.rows <= CHIP_HOST_WINDOW_BASE && bytes <= CHIP_HOST_WINDOW_BASE - layout.rows)
         end = &layout.rows;
     layout.program = *end;
     layout.samples = layout.program + layout.program_bytes;
-    *end = (uint32_t)align_up(layout.program + bytes, EMIT_CODE_ALIGN);
+    layout.counters = layout.samples + 4 * layout.sample_count;
+    layout.end = layout.program + bytes;
+    *end = (uint32_t)align_up(layout.end, EMIT_CODE_ALIGN);
     return layout;
 }
 

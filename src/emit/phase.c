@@ -30,6 +30,9 @@ Status emit_exchange_phase(const TileGraph *graph, const PlaceMap *places, uint3
         status = xchg_phase_add(phase, graph->buffers.items[copy->source.buffer].tile,
                                 operand_address(places, &copy->source), copy->words, dests.items,
                                 copy->dest_count, diag);
+        if (!status && graph->buffers.items[copy->source.buffer].members > 1)
+            phase->transfers.items[phase->transfers.count - 1].stride =
+                places->stride[copy->source.buffer];
     }
     vec_free(&dests);
     return status;

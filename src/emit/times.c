@@ -30,11 +30,20 @@ uint64_t emit_launch_cycles(void) {
     return LAUNCH_CYCLES;
 }
 
+/* A loop: the count is loaded and stored; at the end of an iteration it is fetched, decremented,
+ * stored and tested. */
+enum {
+    REPEAT_CYCLES = 1 + CHIP_SUP_RESULT_LATENCY + 1,
+    AGAIN_CYCLES = 3 * CHIP_SUP_RESULT_LATENCY + 1,
+};
+
 /* Tiles being followed; now[tile] counts from a cycle that is a multiple of 6. */
 typedef struct Clock {
     const TileGraph *graph;
+    const EmitExchange *exchanges;
     bool sampled;
     uint64_t *now;
+    uint64_t *patch; /* [tiles] cycles that the end of the loop in hand spends on patches */
 } Clock;
 
 static void advance_sample(const Clock *clock, uint32_t tile) {
@@ -71,6 +80,30 @@ static void exchange(const Clock *clock, const LowerStep *step, const XchgRows *
     }
 }
 
+static void repeat(const Clock *clock, uint32_t number) {
+    const TileGraph *graph = clock->graph;
+    for (uint32_t tile = 0; tile < graph->tiles; tile++) {
+        EmitLoop loop = emit_loop(graph, number, tile);
+        uint64_t *patch = &clock->patch[tile];
+        *patch = loop.cycles + (clock->sampled ? emit_patch_cycles(loop.samples) : 0);
+        for (uint32_t s = number + 1; s < number + graph->steps.items[number].body; s++)
+            if (graph->steps.items[s].kind == STEP_EXCHANGE)
+                *patch +=
+                    emit_row_patch_cycles(&clock->exchanges[graph->steps.items[s].exchange], tile);
+        advance_sample(clock, tile);
+        clock->now[tile] += REPEAT_CYCLES;
+    }
+}
+
+/* All patches are undone behind the last iteration. */
+static void again(const Clock *clock, bool last) {
+    for (uint32_t tile = 0; tile < clock->graph->tiles; tile++) {
+        advance_sample(clock, tile);
+        clock->now[tile] += clock->patch[tile] + AGAIN_CYCLES;
+        clock->now[tile] += last ? 1 + clock->patch[tile] : (uint64_t)CHIP_SUP_TAKEN_BRANCH;
+    }
+}
+
 const XchgRow *emit_find_row(const XchgRows *rows, uint32_t tile) {
     size_t low = 0, high = rows->rows.count;
     while (low < high) {
@@ -84,35 +117,64 @@ const XchgRow *emit_find_row(const XchgRows *rows, uint32_t tile) {
                                                                         : NULL;
 }
 
+static uint64_t count_runs(const TileGraph *graph) {
+    uint64_t runs = 0;
+    for (size_t s = 0; s < graph->steps.count; s++)
+        runs += graph->steps.items[s].kind == STEP_REPEAT ? 1 : graph->steps.items[s].times;
+    return runs;
+}
+
+/* Carries out a step; the next one is returned. *left: iterations of the loop that it is in. */
+static uint32_t take_step(const Clock *clock, uint32_t number, uint32_t *left) {
+    const LowerStep *step = &clock->graph->steps.items[number];
+    switch (step->kind) {
+    case STEP_COMPUTE: compute(clock, step); break;
+    case STEP_EXCHANGE: exchange(clock, step, clock->exchanges[step->exchange].rows); break;
+    case STEP_REPEAT:
+        repeat(clock, number);
+        *left = step->times;
+        break;
+    case STEP_AGAIN:
+        again(clock, --*left == 0);
+        return *left ? number + 1 - step->body : number + 1;
+    }
+    return number + 1;
+}
+
 Status emit_times(const TileGraph *graph, const EmitExchange *exchanges, bool sampled,
                   unsigned start, EmitTimes *times, Diag *diag) {
     size_t tiles = graph->tiles;
+    uint64_t runs = count_runs(graph);
     *times = (EmitTimes){.tile = mem_alloc(tiles, sizeof *times->tile),
-                         .step = mem_alloc(tiles * graph->steps.count + 1, sizeof *times->step)};
-    if (!times->tile || !times->step)
+                         .run_count = (uint32_t)runs,
+                         .run = mem_alloc(runs + 1, sizeof *times->run),
+                         .end = mem_alloc(tiles * runs + 1, sizeof *times->end)};
+    Clock clock = {graph, exchanges, sampled, times->tile, mem_alloc(tiles, sizeof(uint64_t))};
+    if (!times->tile || !times->run || !times->end || !clock.patch) {
+        mem_free(clock.patch);
         return diag_error(diag, ERR_NO_MEMORY, DIAG_NOWHERE, "the times of the tiles");
-    Clock clock = {graph, sampled, times->tile};
+    }
     for (uint32_t tile = 0; tile < tiles; tile++)
         clock.now[tile] = start;
-    for (size_t s = 0; s < graph->steps.count; s++) {
-        const LowerStep *step = &graph->steps.items[s];
-        if (step->kind == STEP_COMPUTE)
-            compute(&clock, step);
-        else
-            exchange(&clock, step, exchanges[step->exchange].rows);
+    uint32_t left = 0, at = 0;
+    for (uint32_t r = 0; r < runs; r++) {
+        times->run[r] = at;
+        at = take_step(&clock, at, &left);
         for (uint32_t tile = 0; tile < tiles; tile++)
-            times->step[s * tiles + tile] = clock.now[tile] - start;
+            times->end[r * tiles + tile] = clock.now[tile] - start;
     }
     for (uint32_t tile = 0; tile < tiles; tile++) {
         advance_sample(&clock, tile);
         clock.now[tile] -= start;
         times->cycles = MAX_OF(times->cycles, clock.now[tile]);
     }
+    mem_free(clock.patch);
     return STATUS_OK;
 }
 
 void emit_times_free(EmitTimes *times) {
     mem_free(times->tile);
-    mem_free(times->step);
+    mem_free(times->run);
+    mem_free(times->end);
     *times = (EmitTimes){0};
 }

@@ -433,7 +433,13 @@ static bool collect_active(const Exchange *exchange, const LowerStep *step, Acti
     return true;
 }
 
-/* Rows apart from all that is sent and received; what is sent from what is received, softly. */
+/* Of iterated parameters? */
+static bool is_row(const Lowering *lowering, uint32_t buffer) {
+    return lowering->result->buffers.items[buffer].members > 1;
+}
+
+/* Rows apart from all that is sent and received; what is sent from what is received, softly, but
+ * for rows of parameters: a schedule that minds the elements of one member minds those of all. */
 static bool want_apart(Exchange *exchange, const LowerStep *step) {
     Lowering *lowering = exchange->lowering;
     Actives actives = {0};
@@ -442,9 +448,13 @@ static bool want_apart(Exchange *exchange, const LowerStep *step) {
         const Active *a = &actives.items[i];
         uint32_t row = tile_graph_row(lowering->result, step->exchange, a->tile);
         good = lower_want_apart(lowering, row, a->buffer, false);
+        if (!a->target && is_row(lowering, a->buffer))
+            lowering->result->buffers.items[row].iterated = true;
         for (size_t j = i + 1; j < actives.count && actives.items[j].tile == a->tile && good; j++)
             if (a->target != actives.items[j].target)
-                good = lower_want_apart(lowering, a->buffer, actives.items[j].buffer, true);
+                good = lower_want_apart(lowering, a->buffer, actives.items[j].buffer,
+                                        !is_row(lowering, a->buffer) &&
+                                            !is_row(lowering, actives.items[j].buffer));
     }
     vec_free(&actives);
     return good;
@@ -507,8 +517,10 @@ static bool add_local_step(Exchange *exchange, const PlanStep *planned) {
     TileGraph *graph = lowering->result;
     LowerStep step = {.kind = STEP_COMPUTE,
                       .operation = planned->op,
+                      .planned = (uint32_t)(planned - lowering->plan->steps),
                       .first_call = (uint32_t)graph->calls.count,
                       .call_count = (uint32_t)lowering->local.count,
+                      .times = lowering->times,
                       .predicted_cycles = planned->cycles};
     if (lowering->local.count > 1)
         qsort(lowering->local.items, lowering->local.count, sizeof(LocalCall), compare_local);
@@ -542,10 +554,12 @@ static bool add_exchange_step(Exchange *exchange, const PlanStep *planned, uint3
         number += graph->steps.items[i].kind == STEP_EXCHANGE;
     LowerStep step = {.kind = STEP_EXCHANGE,
                       .operation = planned->op,
+                      .planned = (uint32_t)(planned - exchange->lowering->plan->steps),
                       .first_call = (uint32_t)graph->calls.count,
                       .first_copy = first_copy,
                       .copy_count = (uint32_t)graph->copies.count - first_copy,
                       .exchange = number,
+                      .times = exchange->lowering->times,
                       .predicted_cycles = planned->cycles};
     if (!vec_push(&graph->steps, step) || !want_apart(exchange, &step) ||
         !want_loopbacks_apart(exchange, &step))

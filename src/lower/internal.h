@@ -21,7 +21,9 @@ typedef struct Lowering {
     TileGraph *result;
     bool first_only;    /* lower_first_tile */
     uint32_t row_tiles; /* tiles from here on have no rows */
-    bool *is_output;    /* [graph values] */
+    BufferRole *role;   /* [plan values] of each place */
+    bool *to_end;       /* the same: the host reads it, or writes it once */
+    uint32_t times;     /* that the step in hand is done */
     VEC(LocalCall) local;
     VEC(WantedPair) wanted;
     Diag *diag;

@@ -18,8 +18,9 @@ Status lower_no_memory(Lowering *lowering) {
 }
 
 uint32_t lower_find(const TileGraph *tiles, uint32_t tile, uint32_t value) {
+    uint32_t place = tiles->values.items[value].place;
     for (uint32_t i = tiles->tile_buffer[tile]; i < tiles->tile_buffer[tile + 1]; i++)
-        if (tiles->buffers.items[i].value == value)
+        if (tiles->buffers.items[i].value == place)
             return i;
     return LOWER_NONE;
 }
@@ -45,30 +46,50 @@ static BufferRole value_role(const Lowering *lowering, uint32_t value) {
     switch (lowering->graph->ops.items[info->op].kind) {
     case GRAPH_INPUT: return BUFFER_INPUT;
     case GRAPH_PARAMETER: return BUFFER_PARAMETER;
-    default: return lowering->is_output[stored->graph_value] ? BUFFER_OUTPUT : BUFFER_TEMPORARY;
+    default: return BUFFER_TEMPORARY;
+    }
+}
+
+/* What a place is to the host follows from all values that lie there in turn. */
+static void find_roles(Lowering *lowering) {
+    const Graph *graph = lowering->graph;
+    const PlanPlace *places = lowering->plan->places;
+    for (uint32_t v = 0; v < lowering->plan->value_count; v++)
+        lowering->role[v] = BUFFER_TEMPORARY;
+    for (uint32_t i = 0; i < graph->ops.count; i++)
+        if (graph->ops.items[i].kind == GRAPH_OUTPUT) {
+            uint32_t place = places[graph_port_value(graph, i)].value;
+            lowering->role[place] = BUFFER_OUTPUT;
+            lowering->to_end[place] = true;
+        }
+    for (uint32_t v = 0; v < lowering->plan->value_count; v++) {
+        BufferRole role = value_role(lowering, v);
+        if (role != BUFFER_TEMPORARY)
+            lowering->role[places[v].value] = role;
+        lowering->to_end[places[v].value] |= role == BUFFER_PARAMETER;
     }
 }
 
 static bool add_buffer(Lowering *lowering, uint32_t tile, uint32_t value) {
     TileGraph *tiles = lowering->result;
     const PlanValue *stored = &lowering->plan->values[value];
+    const PlanPlace *place = &lowering->plan->places[value];
     uint64_t bytes = plan_tile_bytes(lowering->plan, value, tile);
-    if (bytes == 0)
+    if (bytes == 0 || place->value != value)
         return true;
     assert(bytes <= UINT32_MAX); /* a plan has no part larger than a tile */
-    BufferRole role = value_role(lowering, value);
+    BufferRole role = lowering->role[value];
     bool from_host = role == BUFFER_INPUT || role == BUFFER_PARAMETER;
-    bool to_end = role == BUFFER_PARAMETER ||
-                  (stored->kind == PLAN_HOME && lowering->is_output[stored->graph_value]);
     LowerBuffer buffer = {.tile = tile,
                           .value = value,
                           .shard = format_shard_of_tile(&stored->format, tile),
                           .bytes = (uint32_t)bytes,
+                          .members = place->members > 1 ? place->members : 0,
                           .alignment = BUFFER_ALIGNMENT,
                           .memory_class = stored->format.memory_class,
                           .role = role,
                           .first_event = from_host ? 0 : tiles->end_event,
-                          .last_event = to_end ? tiles->end_event : 0};
+                          .last_event = lowering->to_end[value] ? tiles->end_event : 0};
     return vec_push(&tiles->buffers, buffer);
 }
 
@@ -118,8 +139,13 @@ static bool add_values(Lowering *lowering) {
     TileGraph *tiles = lowering->result;
     for (uint32_t value = 0; value < lowering->plan->value_count; value++) {
         const PlanValue *stored = &lowering->plan->values[value];
+        const PlanPlace *place = &lowering->plan->places[value];
         LowerValue entry = {lowering->graph->values.items[stored->graph_value].name,
-                            stored->graph_value, stored->shape, stored->format};
+                            stored->graph_value,
+                            stored->shape,
+                            stored->format,
+                            place->value,
+                            place->member};
         if (stored->kind != PLAN_HOME) {
             char *name = plan_value_name(lowering->graph, lowering->plan, value);
             entry.name = name ? arena_strdup(&tiles->arena, name) : NULL;
@@ -207,8 +233,10 @@ static bool add_compute(Lowering *lowering, const PlanStep *planned) {
     TileGraph *tiles = lowering->result;
     LowerStep step = {.kind = STEP_COMPUTE,
                       .operation = planned->op,
+                      .planned = (uint32_t)(planned - lowering->plan->steps),
                       .first_call = (uint32_t)tiles->calls.count,
                       .first_copy = (uint32_t)tiles->copies.count,
+                      .times = lowering->times,
                       .predicted_cycles = planned->cycles};
     uint32_t event = (uint32_t)tiles->steps.count + 1;
     for (uint32_t tile = 0; tile < tiles->tiles; tile++) {
@@ -240,33 +268,110 @@ static bool touch_moves(Lowering *lowering, const PlanStep *planned, bool after_
     }
     LowerStep step = {.kind = planned->kind == PLAN_LOCAL ? STEP_COMPUTE : STEP_EXCHANGE,
                       .operation = planned->op,
-                      .first_call = (uint32_t)tiles->calls.count};
+                      .first_call = (uint32_t)tiles->calls.count,
+                      .times = lowering->times};
     return vec_push(&tiles->steps, step);
 }
 
-static Status add_steps(Lowering *lowering) {
-    const Plan *plan = lowering->plan;
-    for (uint32_t i = 0; i < plan->step_count; i++) {
-        const PlanStep *step = &plan->steps[i];
-        bool moves = step->kind == PLAN_LOCAL || step->kind == PLAN_EXCHANGE;
-        Status status = STATUS_OK;
-        bool good = true;
-        if (!moves)
-            good = add_compute(lowering, step);
-        else if (lowering->first_only)
-            good = touch_moves(lowering, step, i > 0 && plan_same_moves(step - 1, step));
-        else if (step->kind == PLAN_EXCHANGE)
-            status = lower_exchange(lowering, NULL, step);
-        else if (i + 1 < plan->step_count && plan_same_moves(step, step + 1))
-            status = lower_exchange(lowering, step, &plan->steps[++i]);
-        else
-            status = lower_exchange(lowering, step, NULL);
-        if (!good)
-            status = lower_no_memory(lowering);
-        if (status)
-            return status;
+/* Step *number of the plan, and the next one if both are one exchange. */
+static Status add_step(Lowering *lowering, uint32_t *number, uint32_t end) {
+    const PlanStep *step = &lowering->plan->steps[*number];
+    bool moves = step->kind == PLAN_LOCAL || step->kind == PLAN_EXCHANGE;
+    bool good = true;
+    Status status = STATUS_OK;
+    if (!moves)
+        good = add_compute(lowering, step);
+    else if (lowering->first_only)
+        good = touch_moves(lowering, step, *number > 0 && plan_same_moves(step - 1, step));
+    else if (step->kind == PLAN_EXCHANGE)
+        status = lower_exchange(lowering, NULL, step);
+    else if (*number + 1 < end && plan_same_moves(step, step + 1))
+        status = lower_exchange(lowering, step, &lowering->plan->steps[++*number]);
+    else
+        status = lower_exchange(lowering, step, NULL);
+    ++*number;
+    return good ? status : lower_no_memory(lowering);
+}
+
+static Status add_steps(Lowering *lowering, uint32_t first, uint32_t end) {
+    Status status = STATUS_OK;
+    while (first < end && !status)
+        status = add_step(lowering, &first, end);
+    return status;
+}
+
+/* ---- loops */
+
+static bool add_mark(Lowering *lowering, LowerStepKind kind, const PlanLoop *loop, uint32_t body) {
+    TileGraph *tiles = lowering->result;
+    LowerStep step = {.kind = kind,
+                      .operation = lowering->plan->steps[loop->first_step].op,
+                      .planned = loop->first_step,
+                      .first_call = (uint32_t)tiles->calls.count,
+                      .first_copy = (uint32_t)tiles->copies.count,
+                      .times = loop->times,
+                      .body = body};
+    return vec_push(&tiles->steps, step);
+}
+
+/* What is there when a loop begins and is used in it must be there in all iterations. */
+static void keep_through(TileGraph *tiles, uint32_t begin) {
+    uint32_t end = (uint32_t)tiles->steps.count; /* event of the last step */
+    for (size_t i = 0; i < tiles->buffers.count; i++) {
+        LowerBuffer *buffer = &tiles->buffers.items[i];
+        if (buffer->first_event < begin && buffer->last_event >= begin)
+            buffer->last_event = MAX_OF(buffer->last_event, end);
     }
+}
+
+static Status add_loop(Lowering *lowering, const PlanLoop *loop) {
+    TileGraph *tiles = lowering->result;
+    size_t begin = tiles->steps.count;
+    if (!add_mark(lowering, STEP_REPEAT, loop, 0))
+        return lower_no_memory(lowering);
+    lowering->times = loop->times;
+    Status status = add_steps(lowering, loop->first_step, loop->first_step + loop->step_count);
+    lowering->times = 1;
+    uint32_t body = (uint32_t)(tiles->steps.count - begin);
+    if (!status && !add_mark(lowering, STEP_AGAIN, loop, body))
+        status = lower_no_memory(lowering);
+    if (status)
+        return status;
+    tiles->steps.items[begin].body = body;
+    keep_through(tiles, (uint32_t)begin + 1);
     return STATUS_OK;
+}
+
+static Status add_all_steps(Lowering *lowering) {
+    const Plan *plan = lowering->plan;
+    uint32_t at = 0;
+    Status status = STATUS_OK;
+    for (uint32_t i = 0; i < plan->loop_count && !status; i++) {
+        const PlanLoop *loop = &plan->loops[i];
+        status = add_steps(lowering, at, loop->first_step);
+        if (!status)
+            status = add_loop(lowering, loop);
+        at = loop->first_step + loop->step_count * loop->times;
+    }
+    return status ? status : add_steps(lowering, at, plan->step_count);
+}
+
+/* Steps that are lowered, with the begin and end of each loop; *exchanges receives how many of them
+ * are exchanges. */
+static uint32_t count_steps(const Plan *plan, uint32_t *exchanges) {
+    uint32_t steps = plan->step_count;
+    *exchanges = 0;
+    for (uint32_t i = 0; i < plan->step_count; i++)
+        *exchanges += plan->steps[i].kind == PLAN_EXCHANGE;
+    for (uint32_t i = 0; i < plan->loop_count; i++) {
+        const PlanLoop *loop = &plan->loops[i];
+        uint32_t more = loop->step_count * (loop->times - 1);
+        steps -= more;
+        steps += 2;
+        for (uint32_t s = loop->first_step; s < loop->first_step + more; s++)
+            *exchanges -= plan->steps[s].kind == PLAN_EXCHANGE;
+    }
+    return steps;
 }
 
 /* ---- pairs */
@@ -319,7 +424,8 @@ static bool add_binding(Lowering *lowering, const GraphOp *op, BindingKind kind,
     for (uint32_t shard = 0; shard < format_shards(format); shard++)
         for (uint32_t copy = 0; copy < format->replicas; copy++) {
             uint32_t tile = format_tile_of_shard(format, shard, copy);
-            LowerSlice slice = {lower_find(tiles, tile, value), shard, copy};
+            LowerSlice slice = {lower_find(tiles, tile, value), tiles->values.items[value].member,
+                                shard, copy};
             if (slice.buffer != LOWER_NONE && !vec_push(&tiles->slices, slice))
                 return false;
         }
@@ -350,17 +456,14 @@ static bool add_bindings(Lowering *lowering) {
 /* ---- the whole */
 
 static Status lower_all(Lowering *lowering) {
-    const Graph *graph = lowering->graph;
     TileGraph *tiles = lowering->result;
-    for (uint32_t i = 0; i < graph->ops.count; i++)
-        if (graph->ops.items[i].kind == GRAPH_OUTPUT)
-            lowering->is_output[graph_port_value(graph, i)] = true;
+    find_roles(lowering);
     bool good = add_values(lowering);
     for (uint32_t tile = 0; tile < tiles->tiles && good; tile++)
         good = add_buffers(lowering, tile);
     if (!good)
         return lower_no_memory(lowering);
-    Status status = add_steps(lowering);
+    Status status = add_all_steps(lowering);
     if (status)
         return status;
     good = add_pairs(lowering) && (lowering->first_only || add_bindings(lowering));
@@ -369,27 +472,29 @@ static Status lower_all(Lowering *lowering) {
 
 static Status lower(const Graph *graph, const Plan *plan, bool first_only, TileGraph *result,
                     Diag *diag) {
-    uint32_t count = first_only ? 1 : plan->tiles, exchanges = 0;
-    for (uint32_t i = 0; i < plan->step_count; i++)
-        exchanges += plan->steps[i].kind == PLAN_EXCHANGE;
+    uint32_t count = first_only ? 1 : plan->tiles, exchanges;
+    uint32_t steps = count_steps(plan, &exchanges);
     *result = (TileGraph){.tiles = count,
                           .tile_buffer = mem_alloc((size_t)count + 1, sizeof(uint32_t)),
                           .tile_pair = mem_alloc((size_t)count + 1, sizeof(uint32_t)),
                           .exchanges = exchanges,
                           .row_buffer = mem_alloc((size_t)count * exchanges + 1, sizeof(uint32_t)),
-                          .end_event = plan->step_count + 1};
+                          .end_event = steps + 1};
     Lowering lowering = {.graph = graph,
                          .plan = plan,
                          .result = result,
                          .first_only = first_only,
                          .row_tiles = (uint32_t)align_up(plan_tiles_used(plan), TILES_OF_A_PAIR),
-                         .is_output = mem_alloc(graph->values.count, sizeof(bool)),
+                         .role = mem_alloc((size_t)plan->value_count + 1, sizeof(BufferRole)),
+                         .to_end = mem_alloc((size_t)plan->value_count + 1, sizeof(bool)),
+                         .times = 1,
                          .diag = diag};
-    Status status =
-        result->tile_buffer && result->tile_pair && result->row_buffer && lowering.is_output
-            ? lower_all(&lowering)
-            : lower_no_memory(&lowering);
-    mem_free(lowering.is_output);
+    Status status = result->tile_buffer && result->tile_pair && result->row_buffer &&
+                            lowering.role && lowering.to_end
+                        ? lower_all(&lowering)
+                        : lower_no_memory(&lowering);
+    mem_free(lowering.role);
+    mem_free(lowering.to_end);
     vec_free(&lowering.local);
     vec_free(&lowering.wanted);
     return status;
@@ -425,6 +530,7 @@ uint64_t tile_graph_bytes(const TileGraph *tiles) {
     uint64_t bytes = 0;
     for (size_t i = 0; i < tiles->buffers.count; i++)
         if (tiles->buffers.items[i].role != BUFFER_ROWS && !tiles->buffers.items[i].is_piece)
-            bytes += tiles->buffers.items[i].bytes;
+            bytes += (uint64_t)tiles->buffers.items[i].bytes *
+                     MAX_OF(tiles->buffers.items[i].members, 1u);
     return bytes;
 }

@@ -4,6 +4,10 @@
  * A step either computes (kernel calls, each tile for itself, no barrier before or after) or
  * exchanges (all tiles meet at a barrier and then run the rows of one phase together).
  *
+ * A loop is a step STEP_REPEAT, the steps of its body, and a step STEP_AGAIN. Buffers hold the
+ * values of every iteration in turn; iterated parameters are one buffer of equal members in a row,
+ * of which each iteration uses the next.
+ *
  * Steps are numbered 0…step_count-1. Time is counted in events: the host writes inputs and
  * parameters in event 0, step s is event s + 1, the host reads outputs in event step_count + 1 (the
  * end event). A parameter lives from event 0 to the end event: the package may run many times.
@@ -37,18 +41,21 @@ typedef struct LowerValue {
     uint32_t graph_value; /* what it holds, or the sum that it is part of */
     Shape shape;
     Format format;
+    uint32_t place, member; /* the value whose buffers it lies in, and in which member of them */
 } LowerValue;
 
 typedef struct LowerBuffer {
     uint32_t tile;      /* logical */
     uint32_t value;     /* index into TileGraph.values; LOWER_NONE for rows */
     uint32_t shard;     /* shard number in the value's format; of rows: the exchange's number */
-    uint32_t bytes;     /* storage, ≥ 1 */
+    uint32_t bytes;     /* storage, ≥ 1; of one member */
     uint32_t tail;      /* bytes behind it that are read and discarded */
+    uint32_t members;   /* of a row of iterated parameters, else 0 */
     uint32_t alignment; /* power of two */
     MemoryClass memory_class;
     BufferRole role;
     uint32_t first_event, last_event; /* inclusive */
+    bool iterated;                    /* rows: sends from members of a row of parameters */
     bool is_piece;                    /* lies inside another buffer of the tile: */
     uint32_t whole, offset;           /* which, and where; it is no piece itself */
 } LowerBuffer;
@@ -84,23 +91,31 @@ typedef struct LowerCopy {
     uint32_t first_dest, dest_count; /* TileGraph.dests, by ascending tile */
 } LowerCopy;
 
-typedef enum LowerStepKind { STEP_COMPUTE, STEP_EXCHANGE } LowerStepKind;
+typedef enum LowerStepKind {
+    STEP_COMPUTE,
+    STEP_EXCHANGE,
+    STEP_REPEAT, /* a loop begins */
+    STEP_AGAIN,  /* and goes on with the step behind its begin, or ends */
+} LowerStepKind;
 
 /* All tiles enter a step in the same order; tiles without a call go on to the next one. */
 typedef struct LowerStep {
     LowerStepKind kind;
     uint32_t operation;              /* graph operation it comes from */
+    uint32_t planned;                /* step of the plan, in the first iteration of a loop */
     uint32_t first_call, call_count; /* STEP_COMPUTE: by ascending tile */
     uint32_t first_copy, copy_count; /* STEP_EXCHANGE: in the order in which they are best sent */
     uint32_t exchange;               /* STEP_EXCHANGE: its number among the exchange steps */
-    uint64_t predicted_cycles;       /* of the slowest tile */
+    uint32_t times;                  /* that it is done in a run; STEP_REPEAT, _AGAIN: the body */
+    uint32_t body;                   /* STEP_REPEAT, _AGAIN: steps from behind it to _AGAIN */
+    uint64_t predicted_cycles;       /* of the slowest tile, once */
 } LowerStep;
 
 typedef enum BindingKind { BINDING_INPUT, BINDING_PARAMETER, BINDING_OUTPUT } BindingKind;
 
 /* One copy of one shard. Slices of a binding are ordered by shard, then by copy. */
 typedef struct LowerSlice {
-    uint32_t buffer, shard, copy;
+    uint32_t buffer, member, shard, copy;
 } LowerSlice;
 
 /* A named tensor of the host. Name and format live as long as graph and plan. */

@@ -25,6 +25,11 @@ static void print_head(const TileGraph *tiles, FILE *out) {
         if (step->kind == STEP_COMPUTE)
             fprintf(out, "step %u compute operation %u, %u calls, %" PRIu64 " cycles\n", i,
                     step->operation, step->call_count, step->predicted_cycles);
+        else if (step->kind == STEP_REPEAT)
+            fprintf(out, "step %u repeat steps %u-%u, %u times\n", i, i + 1, i + step->body - 1,
+                    step->times);
+        else if (step->kind == STEP_AGAIN)
+            fprintf(out, "step %u again\n", i);
         else
             fprintf(out, "step %u exchange operation %u, %u copies, %" PRIu64 " cycles\n", i,
                     step->operation, step->copy_count, step->predicted_cycles);
@@ -91,6 +96,8 @@ static void print_buffer(const TileGraph *tiles, uint32_t number, FILE *out) {
     fprintf(out, ": %u+%u bytes, align %u, %s, events %u-%u", buffer->bytes, buffer->tail,
             buffer->alignment, memory_class_name(buffer->memory_class), buffer->first_event,
             buffer->last_event);
+    if (buffer->members > 1)
+        fprintf(out, ", %u members", buffer->members);
     if (buffer->is_piece)
         fprintf(out, ", at b%u+%u", buffer->whole, buffer->offset);
     fputc('\n', out);

@@ -52,8 +52,11 @@ static bool add_tile_segments(Builder *builder, uint32_t tile) {
     const EmitLibrary *library = builder->library;
     const EmitProgram *program = &builder->images->programs.items[builder->images->program[tile]];
     const uint32_t code = PACKAGE_READ | PACKAGE_EXECUTE;
+    bool loops = false; /* a program with loops writes into itself */
+    for (size_t s = 0; s < builder->tiles->steps.count; s++)
+        loops |= builder->tiles->steps.items[s].kind == STEP_REPEAT;
     bool memory = add_segment(builder, tile, &program->stub, code) &&
-                  add_segment(builder, tile, &program->code, code);
+                  add_segment(builder, tile, &program->code, code | (loops ? PACKAGE_WRITE : 0));
     for (size_t i = 0; i < library->parts.count && memory; i++)
         memory = add_segment(builder, tile, &library->parts.items[i], code);
     for (size_t i = 0; i < library->data.count && memory; i++)
@@ -66,22 +69,41 @@ static bool add_tile_segments(Builder *builder, uint32_t tile) {
 static bool add_row(Builder *builder, const EmitRow *row) {
     PackageRow place = {row->exchange, row->tile, row->address, row->size, row->horizon};
     EmitCode code = {
-        .address = row->address, .size = row->size, .bytes = (const uint8_t *)row->words};
-    EmitSymbol symbol = {.size = row->size, .name = "exchange row"};
-    bool memory = vec_push(&code.symbols, symbol) &&
-                  add_segment(builder, row->tile, &code, PACKAGE_READ | PACKAGE_EXECUTE) &&
-                  vec_push(&builder->package->rows, place);
+        .address = row->address, .size = row->stored, .bytes = (const uint8_t *)row->words};
+    EmitSymbol symbols[] = {
+        {.size = row->size, .name = "exchange row"},
+        {.offset = row->size, .size = row->stored - row->size, .name = "patches of a row"}};
+    bool patched = row->stored > row->size;
+    uint32_t flags = PACKAGE_READ | PACKAGE_EXECUTE | (patched ? PACKAGE_WRITE : 0);
+    bool memory =
+        vec_push(&code.symbols, symbols[0]) && (!patched || vec_push(&code.symbols, symbols[1])) &&
+        add_segment(builder, row->tile, &code, flags) && vec_push(&builder->package->rows, place);
     vec_free(&code.symbols);
     return memory;
 }
 
+static bool add_phase_patches(Builder *builder, uint32_t phase) {
+    const EmitExchange *exchange = &builder->exchanges[phase];
+    for (uint32_t i = 0; i < exchange->patch_count; i++) {
+        const EmitPatch *from = &exchange->patches[i];
+        PackagePatch patch = {phase, from->tile, from->address, from->increment};
+        if (!vec_push(&builder->package->patches, patch))
+            return false;
+    }
+    return true;
+}
+
 static bool add_phases(Builder *builder) {
-    for (uint32_t e = 0; e < builder->tiles->exchanges; e++) {
-        const EmitExchange *exchange = &builder->exchanges[e];
+    for (size_t s = 0; s < builder->tiles->steps.count; s++) {
+        const LowerStep *step = &builder->tiles->steps.items[s];
+        if (step->kind != STEP_EXCHANGE)
+            continue;
+        const EmitExchange *exchange = &builder->exchanges[step->exchange];
         uint32_t horizon = 0;
         for (size_t i = 0; i < exchange->rows->rows.count; i++)
             horizon = MAX_OF(horizon, exchange->rows->rows.items[i].horizon);
-        if (!package_add_phase(builder->package, exchange->phase, horizon))
+        if (!package_add_phase(builder->package, exchange->phase, horizon, step->times) ||
+            !add_phase_patches(builder, step->exchange))
             return false;
     }
     return true;
@@ -131,6 +153,9 @@ static bool add_origins(Builder *builder) {
         snprintf(name, sizeof name, "step %zu", s);
         if (step->kind == STEP_EXCHANGE)
             snprintf(detail, sizeof detail, "%u copies", step->copy_count);
+        else if (step->kind != STEP_COMPUTE)
+            snprintf(detail, sizeof detail, "%s %u times",
+                     step->kind == STEP_REPEAT ? "repeat" : "again", step->times);
         else
             snprintf(detail, sizeof detail, "%u calls", step->call_count);
         builder->call_origin[s] = parent == PACKAGE_NONE
@@ -150,10 +175,14 @@ static bool add_steps(Builder *builder, uint32_t index) {
     for (uint32_t s = 0; s < program->steps.count; s++) {
         const EmitStep *step = &program->steps.items[s];
         const LowerStep *lowered = &builder->tiles->steps.items[step->step];
+        static const PackageStepKind kinds[] = {[STEP_COMPUTE] = PACKAGE_COMPUTE,
+                                                [STEP_EXCHANGE] = PACKAGE_EXCHANGE,
+                                                [STEP_REPEAT] = PACKAGE_REPEAT,
+                                                [STEP_AGAIN] = PACKAGE_AGAIN};
         bool exchange = lowered->kind == STEP_EXCHANGE;
         PackageStep row = {.program = index,
                            .step = s,
-                           .kind = exchange ? PACKAGE_EXCHANGE : PACKAGE_COMPUTE,
+                           .kind = kinds[lowered->kind],
                            .phase = exchange ? lowered->exchange : PACKAGE_NONE,
                            .name = package_string(package, step->name),
                            .origin = builder->call_origin[step->step],
@@ -170,6 +199,14 @@ static const char *value_name(const Builder *builder, uint32_t value) {
     const TileGraph *tiles = builder->tiles;
     return value < tiles->values.count ? tiles->values.items[value].name
                                        : builder->graph->values.items[value].name;
+}
+
+/* With its tail, and all members of a row. */
+static uint32_t buffer_size(const Builder *builder, uint32_t index) {
+    const LowerBuffer *buffer = &builder->tiles->buffers.items[index];
+    uint32_t before =
+        buffer->members > 1 ? (buffer->members - 1) * builder->places->stride[index] : 0;
+    return before + buffer->bytes + buffer->tail;
 }
 
 static bool add_buffers(Builder *builder, uint32_t index) {
@@ -190,7 +227,7 @@ static bool add_buffers(Builder *builder, uint32_t index) {
                                      : arena_printf(&package->arena, "%s %%%s", roles[buffer->role],
                                                     value_name(builder, buffer->value)),
                              .address = builder->places->address[i],
-                             .size = buffer->bytes + buffer->tail,
+                             .size = buffer_size(builder, i),
                              .memory_class = buffer->memory_class,
                              .first = buffer->first_event,
                              .last = buffer->last_event};
@@ -264,10 +301,11 @@ static bool add_binding(Builder *builder, const LowerBinding *from) {
         return false;
     uint64_t offset = 0;
     for (uint32_t i = 0; i < from->slice_count; i++) {
-        uint32_t index = tiles->slices.items[from->first_slice + i].buffer;
-        const LowerBuffer *buffer = &tiles->buffers.items[index];
-        binding.slices[i] =
-            (PackageSlice){buffer->tile, builder->places->address[index], buffer->bytes, offset};
+        const LowerSlice *slice = &tiles->slices.items[from->first_slice + i];
+        const LowerBuffer *buffer = &tiles->buffers.items[slice->buffer];
+        uint32_t address = builder->places->address[slice->buffer] +
+                           slice->member * builder->places->stride[slice->buffer];
+        binding.slices[i] = (PackageSlice){buffer->tile, address, buffer->bytes, offset};
         offset += buffer->bytes;
     }
     bool memory = package_add_binding(builder->package, &binding);

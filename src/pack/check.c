@@ -240,8 +240,10 @@ static Status check_programs(const Checker *checker) {
     size_t at = 0;
     for (uint32_t p = 0; p < package->programs.count; p++) {
         const PackageProgram *program = &package->programs.items[p];
-        uint64_t words = (uint64_t)program->step_count + 1;
-        uint32_t phases = 0;
+        uint64_t words = package_samples(package, p);
+        uint32_t phases = 0, times = 1;
+        if (words == 0)
+            return broken(checker, "programs", p, "loops begin and end in turn, with equal counts");
         if (words > CHIP_TILE_MEM_SIZE / 4 || program->samples_address % 4 ||
             !in_memory(program->samples_address, (uint32_t)words * 4))
             return broken(checker, "programs", p, "the samples are outside tile memory");
@@ -255,7 +257,14 @@ static Status check_programs(const Checker *checker) {
             uint32_t origin = package->steps.items[at].origin;
             if (origin != PACKAGE_NONE && origin >= package->origins.count)
                 return broken(checker, "schedule", at, "the origin is not there");
-            bool exchange = package->steps.items[at].kind == PACKAGE_EXCHANGE;
+            PackageStepKind kind = package->steps.items[at].kind;
+            bool exchange = kind == PACKAGE_EXCHANGE;
+            if (kind == PACKAGE_REPEAT || kind == PACKAGE_AGAIN)
+                times = kind == PACKAGE_REPEAT ? package->steps.items[at].invocations : 1;
+            if (exchange && phases < package->phases.count &&
+                package->phases.items[phases].times != times)
+                return broken(checker, "schedule", at,
+                              "an exchange is done as often as the loop that it is in");
             if (package->steps.items[at].phase != (exchange ? phases++ : PACKAGE_NONE))
                 return broken(checker, "schedule", at,
                               "the exchange steps of a program are the phases in their order");
@@ -293,6 +302,42 @@ static Status check_rows(const Checker *checker) {
             return broken(checker, "exchange_rows", i, "phases and tiles do not ascend");
         if (row->address % 8 || row->size % 4 || row->size == 0 || !holds_row(package, row))
             return broken(checker, "exchange_rows", i, "no code of the tile is there");
+    }
+    return STATUS_OK;
+}
+
+/* The row of a phase on a tile, or NULL. */
+static const PackageRow *find_row(const Package *package, uint32_t phase, uint32_t tile) {
+    uint32_t count, first = package_phase_rows(package, phase, &count);
+    for (uint32_t i = first; i < first + count; i++)
+        if (package->rows.items[i].tile == tile)
+            return &package->rows.items[i];
+    return NULL;
+}
+
+static int compare_patches(const PackagePatch *a, const PackagePatch *b) {
+    if (a->phase != b->phase)
+        return a->phase < b->phase ? -1 : 1;
+    if (a->tile != b->tile)
+        return a->tile < b->tile ? -1 : 1;
+    if (a->increment != b->increment)
+        return a->increment < b->increment ? -1 : 1;
+    return a->address < b->address ? -1 : a->address > b->address;
+}
+
+static Status check_patches(const Checker *checker) {
+    const Package *package = checker->package;
+    const PackageRow *row = NULL;
+    for (size_t i = 0; i < package->patches.count; i++) {
+        const PackagePatch *patch = &package->patches.items[i];
+        if (patch->phase >= package->phases.count || (i && compare_patches(patch - 1, patch) >= 0))
+            return broken(checker, "patches", i, "phases, tiles and words do not ascend");
+        if (!row || row->phase != patch->phase || row->tile != patch->tile)
+            row = find_row(package, patch->phase, patch->tile);
+        if (!row || patch->address % 4 || patch->address < row->address ||
+            patch->address - row->address >= row->size || patch->increment == 0 ||
+            patch->increment >= 1 << 20)
+            return broken(checker, "patches", i, "no word of a row, or a number beyond 20 bits");
     }
     return STATUS_OK;
 }
@@ -370,8 +415,8 @@ static Status check_debug(const Checker *checker) {
 Status package_check(const Package *package, Diag *diag) {
     static Status (*const rules[])(const Checker *) = {
         check_blobs,    check_segments,  check_bindings, check_entries, check_calls,
-        check_origins,  check_transfers, check_rows,     check_phases,  check_operands,
-        check_programs, check_buffers,   check_debug};
+        check_origins,  check_transfers, check_rows,     check_patches, check_phases,
+        check_operands, check_programs,  check_buffers,  check_debug};
     Checker checker = {package, diag};
     Status status = STATUS_OK;
     for (size_t i = 0; i < COUNT_OF(rules) && !status; i++)

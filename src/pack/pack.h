@@ -15,7 +15,7 @@
 #include <stdio.h>
 
 #define PACKAGE_APPLICATION_ID 0x54574B31 /* "TWK1" */
-#define PACKAGE_VERSION        4          /* user_version */
+#define PACKAGE_VERSION        5          /* user_version */
 #define PACKAGE_NONE           UINT32_MAX
 
 /* 128-bit XXH3 in canonical (big-endian) byte order. */
@@ -85,7 +85,7 @@ typedef struct PackageOrigin {
 
 /* A distinct tile program; tiles with equal code share one. */
 typedef struct PackageProgram {
-    uint32_t samples_address; /* of step_count + 1 words written by entry "run_sampled" */
+    uint32_t samples_address; /* of package_samples words written by entry "run_sampled" */
     uint32_t step_count;
     uint32_t calls; /* a blob of PackageKernelCalls, or PACKAGE_NONE: it calls no kernel */
 } PackageProgram;
@@ -105,7 +105,12 @@ typedef struct PackageOperand {
     bool stored;         /* else it is only read */
 } PackageOperand;
 
-typedef enum PackageStepKind { PACKAGE_COMPUTE, PACKAGE_EXCHANGE, PACKAGE_REPEAT } PackageStepKind;
+typedef enum PackageStepKind {
+    PACKAGE_COMPUTE,
+    PACKAGE_EXCHANGE,
+    PACKAGE_REPEAT, /* the steps behind it, PACKAGE_AGAIN included, are done several times */
+    PACKAGE_AGAIN,
+} PackageStepKind;
 
 typedef struct PackageStep {
     uint32_t program, step;
@@ -113,8 +118,9 @@ typedef struct PackageStep {
     const char *name;          /* symbol that it calls, or phase */
     uint32_t origin;           /* index of a PackageOrigin, or PACKAGE_NONE */
     uint32_t phase;            /* of an exchange step; else PACKAGE_NONE */
-    uint32_t invocations;      /* calls that it makes; rows */
-    uint64_t predicted_cycles; /* of one run without sampling, waiting for other tiles included */
+    uint32_t invocations;      /* calls that it makes; rows; iterations of a loop */
+    uint64_t predicted_cycles; /* of one run without sampling, waiting for other tiles included,
+                                * in all iterations */
 } PackageStep;
 
 /* What all tiles do together in one exchange step. Every program has the phases in their order. */
@@ -123,6 +129,7 @@ typedef struct PackagePhase {
     uint32_t horizon;   /* events of the longest row */
     uint32_t bound;     /* max over tiles of the words received and of the words sent */
     uint32_t transfers; /* that it carries out, in PackageTransfers */
+    uint32_t times;     /* that it does in a run */
 } PackagePhase;
 
 /* The exchange code of a tile in a phase, in one of the tile's segments. */
@@ -131,8 +138,15 @@ typedef struct PackageRow {
     uint32_t horizon; /* events that it takes */
 } PackageRow;
 
+/* A word of a row to which every iteration of a loop adds a number: so it sends from the next
+ * iteration's parameters. */
+typedef struct PackagePatch {
+    uint32_t phase, tile, address, increment;
+} PackagePatch;
+
 /* Transfers of a phase, in their order, as words in a blob: source tile, address, length in words,
- * number of destinations, then tile and address of each. */
+ * number of destinations, by how much the address grows from iteration to iteration of a loop; then
+ * tile and address of each destination. */
 typedef struct PackageTransfers {
     uint32_t phase, part, blob;
 } PackageTransfers;
@@ -179,6 +193,7 @@ typedef struct Package {
     VEC(PackageStep) steps;          /* by program, step */
     VEC(PackagePhase) phases;        /* in order of execution */
     VEC(PackageRow) rows;            /* by phase, tile */
+    VEC(PackagePatch) patches;       /* by phase, tile, increment, address */
     VEC(PackageTransfers) transfers; /* by phase, part */
     VEC(PackageBuffer) buffers;      /* by program, ordinal */
     VEC(PackageSymbol) symbols;      /* by blob, offset, name */
@@ -197,7 +212,8 @@ uint32_t package_add_blob(Package *package, const void *bytes, uint32_t size);
 /* Copies `name`, and the slices. NULL-terminated strings; false without memory. */
 bool package_add_binding(Package *package, const PackageBinding *binding);
 /* Adds the next phase, with what it moves (name, transfers copied). False without memory. */
-bool package_add_phase(Package *package, const XchgPhase *transfers, uint32_t horizon);
+bool package_add_phase(Package *package, const XchgPhase *transfers, uint32_t horizon,
+                       uint32_t times);
 /* A copy of `text` in the package's arena. */
 const char *package_string(Package *package, const char *text);
 /* Everything else is pushed into its vector directly. Then: sorts all tables by their keys, so that
@@ -240,6 +256,9 @@ uint64_t package_diff(const Package *a, const Package *b, FILE *out, uint32_t li
  * words are no transfers. */
 Status package_phase_transfers(const Package *package, uint32_t phase, XchgPhase *transfers,
                                Diag *diag);
+/* Words that a program's samples take: one for each step in each iteration, and one. 0 if its
+ * schedule makes no sense. */
+uint64_t package_samples(const Package *package, uint32_t program);
 /* First row of a phase in package->rows and, in *count, how many it has. */
 uint32_t package_phase_rows(const Package *package, uint32_t phase, uint32_t *count);
 

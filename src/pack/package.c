@@ -45,6 +45,7 @@ void package_free(Package *package) {
     vec_free(&package->steps);
     vec_free(&package->phases);
     vec_free(&package->rows);
+    vec_free(&package->patches);
     vec_free(&package->transfers);
     vec_free(&package->buffers);
     vec_free(&package->symbols);
@@ -439,4 +440,25 @@ bool package_source(const Package *package, uint32_t tile, uint32_t address,
     source_symbol(package, segment->blob, address - segment->address, source);
     source_line(package, segment->blob, address - segment->address, source);
     return source->function || source->file;
+}
+
+uint64_t package_samples(const Package *package, uint32_t program) {
+    uint64_t samples = 1, times = 1;
+    bool inside = false;
+    for (size_t i = 0; i < package->steps.count; i++) {
+        const PackageStep *step = &package->steps.items[i];
+        if (step->program != program)
+            continue;
+        bool begins = step->kind == PACKAGE_REPEAT, ends = step->kind == PACKAGE_AGAIN;
+        if (begins == inside && (begins || ends))
+            return 0;
+        samples += times;
+        if (begins || ends) {
+            if (step->invocations == 0 || (ends && step->invocations != times))
+                return 0;
+            inside = begins;
+            times = begins ? step->invocations : 1;
+        }
+    }
+    return inside ? 0 : samples;
 }

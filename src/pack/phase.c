@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Words of a transfer before its destinations, and of each of these. */
-enum { HEAD_WORDS = 4, DEST_WORDS = 2 };
+enum { HEAD_WORDS = 5, DEST_WORDS = 2 };
 
 /* A blob is no larger than this; a transfer fits in any case. */
 enum { PART_WORDS = CHIP_TILE_MEM_SIZE / 4 };
@@ -30,6 +30,7 @@ static void add_transfer(const XchgPhase *phase, const XchgTransfer *transfer, W
     *at++ = transfer->address;
     *at++ = transfer->words;
     *at++ = transfer->dest_count;
+    *at++ = transfer->stride;
     for (uint32_t i = 0; i < transfer->dest_count; i++) {
         *at++ = dests[i].tile;
         *at++ = dests[i].address;
@@ -55,11 +56,13 @@ static bool add_transfers(Package *package, const XchgPhase *phase) {
     return memory;
 }
 
-bool package_add_phase(Package *package, const XchgPhase *transfers, uint32_t horizon) {
+bool package_add_phase(Package *package, const XchgPhase *transfers, uint32_t horizon,
+                       uint32_t times) {
     PackagePhase phase = {.name = package_string(package, transfers->name),
                           .horizon = horizon,
                           .bound = (uint32_t)xchg_phase_bound(transfers, package->tile_count),
-                          .transfers = (uint32_t)transfers->transfers.count};
+                          .transfers = (uint32_t)transfers->transfers.count,
+                          .times = times};
     if (!phase.name || (phase.bound == 0 && phase.transfers > 0)) /* no memory for the bound */
         return false;
     return vec_push(&package->phases, phase) && add_transfers(package, transfers);
@@ -103,7 +106,8 @@ static const char *read_part(const PackageBlob *blob, uint32_t tiles, XchgPhase 
                                  .address = head[1],
                                  .words = head[2],
                                  .first_dest = (uint32_t)phase->dests.count,
-                                 .dest_count = head[3]};
+                                 .dest_count = head[3],
+                                 .stride = head[4]};
         *memory = vec_push(&phase->transfers, transfer) && vec_reserve(&phase->dests, head[3]);
         if (!*memory)
             break;

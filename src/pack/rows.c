@@ -449,8 +449,10 @@ static Status programs_load(Loader *loader, const Value *values) {
                                                            : no_memory(loader);
 }
 
-static const char *const step_kinds[] = {
-    [PACKAGE_COMPUTE] = "compute", [PACKAGE_EXCHANGE] = "exchange", [PACKAGE_REPEAT] = "repeat"};
+static const char *const step_kinds[] = {[PACKAGE_COMPUTE] = "compute",
+                                         [PACKAGE_EXCHANGE] = "exchange",
+                                         [PACKAGE_REPEAT] = "repeat",
+                                         [PACKAGE_AGAIN] = "again"};
 
 static size_t steps_count(const Package *package) {
     return package->steps.count;
@@ -496,6 +498,7 @@ static void phases_get(const Package *package, size_t row, Value *values, char *
     values[2] = integer(phase->horizon);
     values[3] = integer(phase->bound);
     values[4] = integer(phase->transfers);
+    values[5] = integer(phase->times);
 }
 static Status phases_load(Loader *loader, const Value *values) {
     PackagePhase phase;
@@ -505,6 +508,7 @@ static Status phases_load(Loader *loader, const Value *values) {
     status = THEN(status, load_u32(loader, &values[2], &phase.horizon));
     status = THEN(status, load_u32(loader, &values[3], &phase.bound));
     status = THEN(status, load_u32(loader, &values[4], &phase.transfers));
+    status = THEN(status, load_u32(loader, &values[5], &phase.times));
     return status                                      ? status
            : vec_push(&loader->package->phases, phase) ? STATUS_OK
                                                        : no_memory(loader);
@@ -530,6 +534,28 @@ static Status exchange_rows_load(Loader *loader, const Value *values) {
     status = THEN(status, load_u32(loader, &values[3], &row.size));
     status = THEN(status, load_u32(loader, &values[4], &row.horizon));
     return status ? status : vec_push(&loader->package->rows, row) ? STATUS_OK : no_memory(loader);
+}
+
+static size_t patches_count(const Package *package) {
+    return package->patches.count;
+}
+static void patches_get(const Package *package, size_t row, Value *values, char *scratch) {
+    (void)scratch;
+    const PackagePatch *from = &package->patches.items[row];
+    values[0] = integer(from->phase);
+    values[1] = integer(from->tile);
+    values[2] = integer(from->increment);
+    values[3] = integer(from->address);
+}
+static Status patches_load(Loader *loader, const Value *values) {
+    PackagePatch patch;
+    Status status = load_u32(loader, &values[0], &patch.phase);
+    status = THEN(status, load_u32(loader, &values[1], &patch.tile));
+    status = THEN(status, load_u32(loader, &values[2], &patch.increment));
+    status = THEN(status, load_u32(loader, &values[3], &patch.address));
+    return status                                       ? status
+           : vec_push(&loader->package->patches, patch) ? STATUS_OK
+                                                        : no_memory(loader);
 }
 
 static size_t transfers_count(const Package *package) {
@@ -759,9 +785,10 @@ const Table pack_tables[TABLE_COUNT] = {
     {.name = "phases",
      .sql = "CREATE TABLE phases(phase INTEGER NOT NULL, name TEXT NOT NULL, "
             "horizon INTEGER NOT NULL, bound INTEGER NOT NULL, transfers INTEGER NOT NULL, "
-            "PRIMARY KEY(phase)) STRICT, WITHOUT ROWID",
+            "times INTEGER NOT NULL, PRIMARY KEY(phase)) STRICT, WITHOUT ROWID",
      .key_count = 1,
-     COLUMNS(INT("phase"), TEXT("name"), INT("horizon"), INT("bound"), INT("transfers")),
+     COLUMNS(INT("phase"), TEXT("name"), INT("horizon"), INT("bound"), INT("transfers"),
+             INT("times")),
      ROWS(phases)},
     {.name = "exchange_rows",
      .sql = "CREATE TABLE exchange_rows(phase INTEGER NOT NULL, tile INTEGER NOT NULL, "
@@ -770,6 +797,13 @@ const Table pack_tables[TABLE_COUNT] = {
      .key_count = 2,
      COLUMNS(INT("phase"), INT("tile"), HEX("address"), INT("size"), INT("horizon")),
      ROWS(exchange_rows)},
+    {.name = "patches",
+     .sql = "CREATE TABLE patches(phase INTEGER NOT NULL, tile INTEGER NOT NULL, "
+            "increment INTEGER NOT NULL, address INTEGER NOT NULL, "
+            "PRIMARY KEY(phase, tile, increment, address)) STRICT, WITHOUT ROWID",
+     .key_count = 4,
+     COLUMNS(INT("phase"), INT("tile"), INT("increment"), HEX("address")),
+     ROWS(patches)},
     {.name = "transfers",
      .sql = "CREATE TABLE transfers(phase INTEGER NOT NULL, part INTEGER NOT NULL, "
             "blob BLOB NOT NULL, PRIMARY KEY(phase, part)) STRICT, WITHOUT ROWID",

@@ -37,7 +37,7 @@ typedef struct Table {
 
 enum { TABLE_SCRATCH = 512 }; /* bytes that get may use for texts it makes */
 
-enum { TABLE_COUNT = 19 };
+enum { TABLE_COUNT = 20 };
 /* In the order of loading: what a table refers to by content comes before it. */
 extern const Table pack_tables[TABLE_COUNT];
 /* The table of blobs, whose `data` column is compressed in the file. */

@@ -187,7 +187,8 @@ static void verify_samples(Verifier *verifier) {
     const Package *package = verifier->package;
     for (uint32_t tile = 0; tile < package->tile_count; tile++) {
         const PackageProgram *program = &package->programs.items[package->program[tile]];
-        uint32_t size = 4 * (program->step_count + 1), address = program->samples_address;
+        uint32_t size = 4 * (uint32_t)package_samples(package, package->program[tile]),
+                 address = program->samples_address;
         if (code_at(package, tile, address, size))
             breach(verifier, tile, "samples", "0x%X…0x%X meet code", address, address + size);
         for (size_t b = 0; b < package->bindings.count; b++) {
@@ -231,20 +232,37 @@ static bool collect_rows(const Package *package, uint32_t number, Phase *phase) 
     return memory;
 }
 
-/* Does some code of the tile call the row? */
-static bool calls_row(const Package *package, const PackageRow *row) {
-    uint32_t call[2], count, first = package_tile_segments(package, row->tile, &count);
-    isa_encode(&(IsaInstr){.form = ISA_CALL, .operand = {10, (int32_t)row->address}}, call);
+/* Does the tile have this word in some code? Bits of it that `mask` leaves out do not count. */
+static bool has_word(const Package *package, uint32_t tile, uint32_t wanted, uint32_t mask) {
+    uint32_t word, count, first = package_tile_segments(package, tile, &count);
     for (uint32_t i = first; i < first + count; i++) {
         const PackageSegment *segment = &package->segments.items[i];
         if (!(segment->flags & PACKAGE_EXECUTE) || segment->blob == PACKAGE_NONE)
             continue;
         const PackageBlob *blob = &package->blobs.items[segment->blob];
-        for (uint32_t at = 0; at + 4 <= blob->size; at += 4)
-            if (!memcmp(blob->bytes + at, call, 4))
+        for (uint32_t at = 0; at + 4 <= blob->size; at += 4) {
+            memcpy(&word, blob->bytes + at, 4);
+            if ((word & mask) == (wanted & mask))
                 return true;
+        }
     }
     return false;
+}
+
+/* Does some code of the tile call the row? */
+static bool calls_row(const Package *package, const PackageRow *row) {
+    uint32_t call[2];
+    isa_encode(&(IsaInstr){.form = ISA_CALL, .operand = {10, (int32_t)row->address}}, call);
+    return has_word(package, row->tile, call[0], UINT32_MAX);
+}
+
+/* Does some code of the tile load a number, into any register? */
+static bool loads(const Package *package, uint32_t tile, uint32_t number) {
+    uint32_t words[2][2];
+    for (int reg = 0; reg < 2; reg++)
+        isa_encode(&(IsaInstr){.form = ISA_SETZI, .operand = {reg * 15, (int32_t)number}},
+                   words[reg]);
+    return has_word(package, tile, words[0][0], ~(words[0][0] ^ words[1][0]));
 }
 
 static Status verify_bound(Verifier *verifier, uint32_t number, const XchgPhase *transfers) {
@@ -256,6 +274,50 @@ static Status verify_bound(Verifier *verifier, uint32_t number, const XchgPhase 
     return STATUS_OK;
 }
 
+/* Transfers and words of rows as they are in the next iteration. */
+static void advance(const Package *package, uint32_t number, Phase *phase) {
+    for (size_t i = 0; i < phase->transfers.transfers.count; i++)
+        phase->transfers.transfers.items[i].address += phase->transfers.transfers.items[i].stride;
+    uint32_t row = 0;
+    for (size_t i = 0; i < package->patches.count; i++) {
+        const PackagePatch *patch = &package->patches.items[i];
+        if (patch->phase != number)
+            continue;
+        while (phase->rows.rows.items[row].tile != patch->tile)
+            row++;
+        phase->rows.words.items[phase->rows.rows.items[row].first_word +
+                                (patch->address - phase->address[row]) / 4] += patch->increment;
+    }
+}
+
+/* The rows of all iterations, each with its own addresses. */
+static Status verify_rows(Verifier *verifier, uint32_t number, Phase *phase) {
+    const Package *package = verifier->package;
+    Status status = STATUS_OK;
+    uint32_t times = package->phases.items[number].times;
+    for (uint32_t i = 0; i < times && !status; i++) {
+        if (i > 0)
+            advance(package, number, phase);
+        status = xchg_verify(&phase->transfers, package->tile_count, &phase->rows, phase->address,
+                             verifier->diag);
+        if (status && times > 1)
+            diag_note(verifier->diag, "in iteration %u of %u", i, times);
+    }
+    return status;
+}
+
+/* The code adds to every word that is to change in a loop. */
+static void verify_patches(Verifier *verifier) {
+    const Package *package = verifier->package;
+    for (size_t i = 0; i < package->patches.count; i++) {
+        const PackagePatch *patch = &package->patches.items[i];
+        if (!loads(package, patch->tile, patch->address) ||
+            !loads(package, patch->tile, patch->increment))
+            breach(verifier, patch->tile, package->phases.items[patch->phase].name,
+                   "no code adds %u to the word at 0x%X", patch->increment, patch->address);
+    }
+}
+
 static void verify_phase(Verifier *verifier, uint32_t number) {
     const Package *package = verifier->package;
     Phase phase = {0};
@@ -264,8 +326,7 @@ static void verify_phase(Verifier *verifier, uint32_t number) {
     if (!status) {
         memory = collect_rows(package, number, &phase);
         if (memory)
-            status = xchg_verify(&phase.transfers, package->tile_count, &phase.rows, phase.address,
-                                 verifier->diag);
+            status = verify_rows(verifier, number, &phase);
         if (memory && !status)
             memory = verify_bound(verifier, number, &phase.transfers) == STATUS_OK;
     }
@@ -286,6 +347,7 @@ static void verify_exchange(Verifier *verifier) {
             breach(verifier, row->tile, package->phases.items[row->phase].name,
                    "no code calls the row at 0x%X", row->address);
     }
+    verify_patches(verifier);
 }
 
 Status package_verify(const Package *package, Diag *diag) {

@@ -54,7 +54,7 @@ static bool fill_tile(Tiles *tiles, uint32_t tile, const PlaceSpace *space, Plac
                           .memory_class = buffer->memory_class,
                           .first = buffer->first_event,
                           .last = buffer->last_event,
-                          .members = 1,
+                          .members = MAX_OF(buffer->members, 1u),
                           .code = buffer->role == BUFFER_ROWS,
                           .alias_of = buffer->is_piece ? buffer->whole - first : PLACE_ROOT,
                           .alias_offset = buffer->offset};
@@ -112,13 +112,17 @@ static Status collect(Tiles *tiles, PlaceMap *map, Diag *diag) {
         return place_report(&tiles->problems[tile], &map->failure, (int32_t)tile, diag);
     }
     map->address = mem_alloc(graph->buffers.count + 1, sizeof *map->address);
-    if (!map->address)
+    map->stride = mem_alloc(graph->buffers.count + 1, sizeof *map->stride);
+    if (!map->address || !map->stride)
         return no_memory(diag);
     for (uint32_t tile = 0; tile < graph->tiles; tile++) {
         uint32_t first = graph->tile_buffer[tile], end = graph->tile_buffer[tile + 1];
-        if (end > first)
-            memcpy(map->address + first, tiles->results[tile].address,
-                   (end - first) * sizeof *map->address);
+        if (end == first)
+            continue;
+        memcpy(map->address + first, tiles->results[tile].address,
+               (end - first) * sizeof *map->address);
+        memcpy(map->stride + first, tiles->results[tile].stride,
+               (end - first) * sizeof *map->stride);
     }
     return STATUS_OK;
 }
@@ -139,28 +143,25 @@ Status place_tiles(const TileGraph *graph, const PlaceSpace *spaces, Pool *pool,
 
 void place_map_free(PlaceMap *map) {
     mem_free(map->address);
+    mem_free(map->stride);
     place_result_free(&map->failure);
     *map = (PlaceMap){.failure.method = "none"};
 }
 
 Status place_print_tile(const TileGraph *graph, const PlaceSpace *space, const PlaceMap *map,
                         uint32_t tile, FILE *out, Diag *diag) {
-    uint32_t first = graph->tile_buffer[tile], count = graph->tile_buffer[tile + 1] - first;
+    uint32_t first = graph->tile_buffer[tile];
     Tiles tiles = {.graph = graph};
     PlaceProblem problem;
     PlaceResult result = {.verdict = PLACE_PLACED};
     tiles.buffers = mem_alloc(graph->buffers.count + 1, sizeof *tiles.buffers);
     tiles.conflicts = mem_alloc(graph->pairs.count + 1, sizeof *tiles.conflicts);
-    result.stride = mem_alloc((size_t)count + 1, sizeof *result.stride);
-    bool memory = tiles.buffers && tiles.conflicts && result.stride &&
-                  fill_tile(&tiles, tile, space, &problem);
-    for (uint32_t i = 0; i < count && memory; i++)
-        result.stride[i] = problem.buffers[i].bytes + problem.buffers[i].tail;
+    bool memory = tiles.buffers && tiles.conflicts && fill_tile(&tiles, tile, space, &problem);
     if (memory) {
         result.address = map->address ? map->address + first : NULL;
+        result.stride = map->stride ? map->stride + first : NULL;
         place_print(&problem, map->address ? &result : NULL, out);
     }
-    mem_free(result.stride);
     tiles_free(&tiles);
     return memory ? STATUS_OK : no_memory(diag);
 }

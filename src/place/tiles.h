@@ -15,6 +15,7 @@ typedef struct PlaceSpace {
 
 typedef struct PlaceMap {
     uint32_t *address; /* one a buffer of the tile graph; NULL if a tile could not be placed */
+    uint32_t *stride;  /* the same: from member to member of a row */
     uint32_t distinct; /* problems solved */
     /* The first tile that could not be placed: */
     uint32_t failed_tile;

@@ -1,5 +1,6 @@
 /* What a graph asks for, which choices there are, and whole plans of them. */
 #include "chip/chip.h"
+#include "plan/loop.h"
 #include "plan/task.h"
 
 #include <string.h>
@@ -11,6 +12,8 @@ void plan_free(Plan *plan) {
     mem_free(plan->steps);
     mem_free(plan->moves);
     mem_free(plan->choices);
+    mem_free(plan->loops);
+    mem_free(plan->places);
     *plan = (Plan){0};
 }
 
@@ -256,7 +259,10 @@ static Status sketch_to_plan(const PlanTask *task, const GemmChoice choices[],
     }
     for (size_t i = 0; i < task->choosing.count; i++)
         plan->choices[i] = (PlanChoice){task->choosing.items[i], choices[i]};
-    return STATUS_OK;
+    status = loop_find(sketch->graph, plan, diag);
+    if (status)
+        plan_free(plan);
+    return status;
 }
 
 Status task_plan(const Graph *graph, const PlanTask *task, const GemmChoice choices[],

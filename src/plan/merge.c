@@ -119,6 +119,8 @@ static uint32_t phases_of_level(const Units *units, uint32_t level) {
 Status plan_mergeable(const Plan *plan, uint64_t *levels, Diag *diag) {
     Units units;
     *levels = 0;
+    if (plan->loop_count > 0)
+        return STATUS_OK;
     Status status = units_find(plan, &units, diag);
     for (uint32_t level = 0; !status && level < MIN_OF(units.levels, (uint32_t)MOST_LEVELS);
          level++)
@@ -195,6 +197,10 @@ Status plan_merge(const Plan *plan, uint64_t levels, Plan *merged, Diag *diag) {
         return status;
     }
     merged->merged = 0;
+    if (plan->loop_count > 0) {
+        mem_free(units.items);
+        return STATUS_OK;
+    }
     merged->step_count = merged->move_count = 0;
     for (uint32_t level = 0; level <= units.levels; level++) {
         copy_units(&units, level, false, merged);

@@ -163,6 +163,9 @@ char *plan_print(const Graph *graph, const Plan *plan) {
             print_value(&printer, i);
     for (uint32_t i = 0; i < plan->step_count; i++)
         print_step(&printer, &plan->steps[i]);
+    for (uint32_t i = 0; i < plan->loop_count; i++)
+        fprintf(out, "loop steps=%u+%u times=%u\n", plan->loops[i].first_step,
+                plan->loops[i].step_count, plan->loops[i].times);
     bool good = fclose(out) == 0 && printer.good;
     char *copy = good && text ? mem_strdup(text) : NULL;
     free(text);

@@ -155,6 +155,20 @@ typedef struct PlanChoice {
     GemmChoice gemm;
 } PlanChoice;
 
+/* Steps first_step … first_step + step_count - 1 are the body of a loop: the steps behind them, as
+ * often as `times` says with the first, do the same with the values of later iterations. */
+typedef struct PlanLoop {
+    uint32_t first_step, step_count, times;
+} PlanLoop;
+
+/* Where a stored value lies: in the place of `value`, itself or one of an earlier iteration. Values
+ * of different iterations of a loop take one place in turn. Iterated parameters lie in a row, since
+ * all are there from the start: `member` is this one's number, `members` (of the first one) how
+ * many there are. */
+typedef struct PlanPlace {
+    uint32_t value, member, members;
+} PlanPlace;
+
 typedef struct Plan {
     uint32_t tiles; /* those that the plan was made for; it may use fewer */
     bool device_input;
@@ -168,6 +182,9 @@ typedef struct Plan {
     PlanStep *steps;
     uint32_t move_count;
     PlanMove *moves;
+    uint32_t loop_count;
+    PlanLoop *loops;   /* ascending, disjoint */
+    PlanPlace *places; /* [value_count] */
 } Plan;
 
 /* Extent of an axis with the padding behind its last value (padding between groups apart). Moves
@@ -185,7 +202,8 @@ void plan_free(Plan *plan);
 Status plan_copy(const Plan *plan, Plan *copy, Diag *diag);
 
 /* Exchange steps of a plan stand on levels: those of one level wait for none of each other and can
- * be one phase. *levels: a bit for each of the first 64 levels that has several. */
+ * be one phase. *levels: a bit for each of the first 64 levels that has several; none of a plan
+ * with loops, whose iterations would no longer be alike. */
 Status plan_mergeable(const Plan *plan, uint64_t *levels, Diag *diag);
 /* The plan, which is not merged yet, with the exchange steps of each of these levels, at least one,
  * as one step, and the others in an order that allows it. The price assumes that words add up. */

@@ -586,7 +586,9 @@ Status plan_copy(const Plan *plan, Plan *copy, Diag *diag) {
     copy->steps = copy_items(plan->steps, plan->step_count, sizeof(PlanStep));
     copy->moves = copy_items(plan->moves, plan->move_count, sizeof(PlanMove));
     copy->choices = copy_items(plan->choices, plan->choice_count, sizeof(PlanChoice));
-    if (copy->values && copy->steps && copy->moves && copy->choices)
+    copy->loops = copy_items(plan->loops, plan->loop_count, sizeof(PlanLoop));
+    copy->places = copy_items(plan->places, plan->value_count, sizeof(PlanPlace));
+    if (copy->values && copy->steps && copy->moves && copy->choices && copy->loops && copy->places)
         return STATUS_OK;
     plan_free(copy);
     return diag_error(diag, ERR_NO_MEMORY, DIAG_NOWHERE, "copying a plan");

@@ -534,7 +534,7 @@ Status run_samples(const Device *device, uint32_t tile, uint32_t **samples, uint
     const Package *package = device->package;
     assert(tile < package->tile_count);
     const PackageProgram *program = &package->programs.items[package->program[tile]];
-    *count = program->step_count + 1;
+    *count = (uint32_t)package_samples(package, package->program[tile]);
     *samples = mem_alloc(*count, sizeof **samples);
     if (!*samples)
         return no_memory(diag);

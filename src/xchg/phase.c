@@ -7,7 +7,11 @@
 
 Status xchg_phase_add(XchgPhase *phase, uint32_t source, uint32_t address, uint32_t words,
                       const XchgDest *dests, uint32_t dest_count, Diag *diag) {
-    XchgTransfer transfer = {source, address, words, (uint32_t)phase->dests.count, dest_count};
+    XchgTransfer transfer = {.source = source,
+                             .address = address,
+                             .words = words,
+                             .first_dest = (uint32_t)phase->dests.count,
+                             .dest_count = dest_count};
     bool ok = vec_reserve(&phase->dests, dest_count) && vec_push(&phase->transfers, transfer);
     for (uint32_t i = 0; ok && i < dest_count; i++)
         ok = vec_push(&phase->dests, dests[i]);

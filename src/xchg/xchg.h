@@ -29,6 +29,8 @@ typedef struct XchgTransfer {
     uint32_t words;
     uint32_t first_dest; /* index into XchgPhase.dests */
     uint32_t dest_count; /* at least 1; a tile occurs once */
+    uint32_t stride;     /* by which the address grows each time that the phase is repeated; what is
+                          * scheduled and proved is the first time */
 } XchgTransfer;
 
 typedef struct XchgPhase {

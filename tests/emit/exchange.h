@@ -90,7 +90,8 @@ static inline void detour_steps(const TileGraph *from, TileGraph *to, const Deto
                           .operation = from->steps.items[0].operation,
                           .first_copy = (uint32_t)to->copies.count,
                           .copy_count = n,
-                          .exchange = e};
+                          .exchange = e,
+                          .times = 1};
         for (uint32_t i = 0; i < n; i++) {
             const DetourTile *tile = &tiles[from->buffers.items[works[i]].tile];
             const DetourTile *next = &tiles[from->buffers.items[works[(i + 1) % n]].tile];
@@ -193,7 +194,7 @@ static inline void detour_schedule(Detour *d, Diag *diag) {
                                      diag),
                        diag);
         xchg_schedule_free(&schedule);
-        d->exchanges[e] = (EmitExchange){&d->phases[e], &d->rows[e]};
+        d->exchanges[e] = (EmitExchange){.phase = &d->phases[e], .rows = &d->rows[e]};
     }
 }
 

@@ -84,7 +84,7 @@ static void test_program(void **state) {
     assert_int_equal(emit_times(&f.tiles, NULL, false, 0, &times, NULL), STATUS_OK);
     assert_int_equal(program->steps.items[0].cycles, times.cycles);
     assert_int_equal(times.tile[0], times.cycles);
-    assert_int_equal(times.step[0], times.cycles);
+    assert_int_equal(times.end[0], times.cycles);
     emit_times_free(&times);
     fixture_free(&f);
 }

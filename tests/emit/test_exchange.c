@@ -124,7 +124,7 @@ static void test_times(void **state) {
                 for (size_t i = 0; i < d.rows[e].rows.count; i++) {
                     const XchgRow *row = &d.rows[e].rows.items[i],
                                   *first = &d.rows[e].rows.items[0];
-                    const uint64_t *ends = times.step + e * graph->tiles;
+                    const uint64_t *ends = times.end + e * graph->tiles;
                     assert_int_equal(ends[row->tile] - ends[first->tile],
                                      (uint64_t)row->horizon - first->horizon);
                 }

@@ -97,7 +97,7 @@ static void test_parts(void **state) {
     for (uint32_t i = 0; i < 90; i++)
         assert_int_equal(xchg_phase_add(&phase, 0, 0x50000 + 4 * i, 1 + i, dests, 999, NULL),
                          STATUS_OK);
-    assert_true(package_add_phase(package, &phase, 12));
+    assert_true(package_add_phase(package, &phase, 12, 1));
     assert_int_equal(package->transfers.count, 2);
     assert_int_equal(package_phase_transfers(package, 0, &got, NULL), STATUS_OK);
     assert_int_equal(got.transfers.count, 90);
@@ -184,7 +184,7 @@ static uint8_t *row_bytes(Package *p, size_t row) {
 
 DAMAGE(proof_word, row_bytes(p, 0)[0] ^= 1)
 DAMAGE(proof_source, words_of(p, 0)[1] += 4)
-DAMAGE(proof_dest, words_of(p, 0)[5] += 4)
+DAMAGE(proof_dest, words_of(p, 0)[6] += 4)
 DAMAGE(proof_words, words_of(p, 0)[2] += 1)
 DAMAGE(proof_tile, words_of(p, 0)[0] = 9)
 

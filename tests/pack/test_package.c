@@ -342,7 +342,7 @@ static void test_digest_in_docs(void **state) {
     static const char *const tables[] = {
         "meta",       "blobs",      "tiles",    "segments", "bindings", "slices", "entries",
         "host_calls", "provenance", "operands", "programs", "schedule", "phases", "exchange_rows",
-        "transfers",  "buffers",    "symbols",  "lines",    "notes"};
+        "patches",    "transfers",  "buffers",  "symbols",  "lines",    "notes"};
     Fixture f;
     fixture_create(&f, 24, 70, 40, "f8f143(s=-4)", 6);
     Package *package = whole_package(&f);
