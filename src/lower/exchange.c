@@ -144,11 +144,11 @@ static void collect_shard(Exchange *exchange, const PlanMove *move, uint32_t sha
     uint64_t covered = 0;
     for (uint32_t i = 0; i < fill.piece_count; i++)
         covered += region_bytes(&to.layout, &exchange->pieces.items[fill.first_piece + i].to);
-    /* Where several moves fill a shard between them, the first one zeroes it. */
+    /* Where several moves fill a value between them, in one phase or in several, the first one
+     * zeroes it. */
     bool filled = false;
-    for (size_t i = 0; i < exchange->fills.count && !filled; i++)
-        filled = exchange->fills.items[i].move->target == move->target &&
-                 exchange->fills.items[i].shard == shard;
+    for (const PlanMove *other = exchange->lowering->plan->moves; other < move && !filled; other++)
+        filled = other->target == move->target;
     for (uint32_t copy = 0; !filled && covered < shard_bytes(&to) && copy < target->format.replicas;
          copy++)
         if (!add_fill(exchange, format_tile_of_shard(&target->format, shard, copy), move->target))

@@ -1,4 +1,5 @@
 /* A graph of several operations: each in turn, on homes that earlier ones have left. */
+#include "chip/chip.h"
 #include "plan/task.h"
 
 #include <assert.h>
@@ -178,6 +179,18 @@ static bool is_used_on_chip(const Assembly *all, uint32_t value) {
     return use->count > 0 && all->graph->ops.items[use->first].kind != GRAPH_OUTPUT;
 }
 
+/* Whole blocks of rows spare a move of the result; what spares one of an operand has precedence. */
+static void rest_operands(const Assembly *all, PlanGemm *gemm, const GemmChoice *choice) {
+    PlanGemm other = *gemm;
+    for (int way = 0; way < 3; way++) {
+        if (sketch_rests(all->sketch, &other, choice, gemm_operand(choice, ROLE_LEFT))) {
+            *gemm = other;
+            return;
+        }
+        *(way == 0 ? &other.row_grain : &other.row_padding) = 1;
+    }
+}
+
 static void add_gemm(const Assembly *all, uint32_t op, const GemmChoice *choice) {
     PlanGemm gemm = gemm_describe(all->graph, op);
     if (all->task->uses[gemm.result].columns)
@@ -192,6 +205,7 @@ static void add_gemm(const Assembly *all, uint32_t op, const GemmChoice *choice)
         spread_home(all, left);
     for (int i = 0; i < 2; i++)
         find_home(all, op, &gemm.operands[i]);
+    rest_operands(all, &gemm, choice);
     if (all->sketch->possible)
         sketch_add_gemm(all->sketch, &gemm, choice, all->table);
 }
@@ -476,21 +490,58 @@ static void take_rows(const Assembly *all, uint32_t index) {
     sketch_end_phase(&phase);
 }
 
+/* Results of which a tile holds more than this are put together piece by piece, as soon as each
+ * exists: that takes more phases and half the memory. */
+enum { LARGE_STACK = CHIP_TILE_MEM_SIZE / 8 };
+
+static Format stack_home(const Assembly *all, uint32_t result) {
+    const GraphValue *info = &all->graph->values.items[result];
+    return even_format(&info->shape, 1, info->precision, all->options->tiles);
+}
+
+static bool is_large(const Assembly *all, uint32_t result) {
+    Format home = stack_home(all, result);
+    return format_widest_bytes(&home, &all->graph->values.items[result].shape) > LARGE_STACK;
+}
+
+/* The k-th value of a stack goes to its rows. */
+static void move_to_stack(const Assembly *all, SketchPhase *phase, uint32_t k) {
+    const GraphOp *op = &all->graph->ops.items[phase->op];
+    PlanMove move = {.source = bring_lines(all, phase->op, op->operands[k], 1),
+                     .target = op->result};
+    for (uint32_t i = 0; i < k; i++)
+        move.target_row += all->graph->values.items[op->operands[i]].shape.dims[0];
+    sketch_move_rows(phase, move, true);
+}
+
+/* A value that has just been made, if all that it is for is a large stack. */
+static void stack_piece(const Assembly *all, uint32_t value) {
+    const PlanUse *use = &all->task->uses[value];
+    const GraphOp *stack = &all->graph->ops.items[use->first];
+    if (use->count != 1 || stack->kind != GRAPH_STACK || !is_large(all, stack->result))
+        return;
+    Format home = stack_home(all, stack->result);
+    sketch_set_home(all->sketch, stack->result, &home);
+    bring_lines(all, use->first, value, 1);
+    SketchPhase phase = sketch_begin_phase(all->sketch, use->first);
+    for (uint32_t k = 0; k < stack->operand_count; k++)
+        if (stack->operands[k] == value)
+            move_to_stack(all, &phase, k);
+    sketch_end_phase(&phase);
+}
+
 static void stack_rows(const Assembly *all, uint32_t index) {
     const GraphOp *op = &all->graph->ops.items[index];
-    const GraphValue *result = &all->graph->values.items[op->result];
-    PlanMove move = {.target = op->result};
+    bool large = is_large(all, op->result);
+    Format home = stack_home(all, op->result);
+    sketch_set_home(all->sketch, op->result, &home);
     /* All turn before the first one moves. */
     for (uint32_t i = 0; i < op->operand_count; i++)
         bring_lines(all, index, op->operands[i], 1);
-    Format home = even_format(&result->shape, 1, result->precision, all->options->tiles);
-    sketch_set_home(all->sketch, op->result, &home);
     SketchPhase phase = sketch_begin_phase(all->sketch, index);
-    for (uint32_t i = 0; i < op->operand_count; i++) {
-        move.source = bring_lines(all, index, op->operands[i], 1);
-        sketch_move_rows(&phase, move, true);
-        move.target_row += all->graph->values.items[op->operands[i]].shape.dims[0];
-    }
+    for (uint32_t k = 0; k < op->operand_count; k++)
+        if (!large || all->task->uses[op->operands[k]].count > 1)
+            move_to_stack(all, &phase, k); /* else stack_piece has done it */
     sketch_end_phase(&phase);
 }
 
@@ -552,5 +603,7 @@ void task_assemble(const PlanTask *task, const GemmChoice choices[], const PlanO
         case GRAPH_ARGUMENT:
         case GRAPH_YIELD: assert(false); break; /* of no expanded graph */
         }
+        if (op->result != GRAPH_NONE && sketch->possible)
+            stack_piece(&all, op->result);
     }
 }

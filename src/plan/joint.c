@@ -18,6 +18,12 @@ enum {
     SCANNED_CHOICES = 6000, /* of one GEMM, cheapest first */
 };
 
+/* A choice of one product and one of another with which the latter takes the result of the former
+ * where it lies. */
+typedef struct JointPair {
+    uint32_t maker, made, user, used;
+} JointPair;
+
 typedef struct Joint {
     const Graph *graph;
     PlanSearch *search;
@@ -27,6 +33,7 @@ typedef struct Joint {
     uint32_t *product;   /* [choosing]: which one it is */
     GemmChoice *choices; /* [choosing]: what is being priced */
     uint32_t *at;        /* [products]: choice of each */
+    VEC(JointPair) pairs;
     VEC(PlanCandidate) found;
     Diag *diag;
 } Joint;
@@ -261,6 +268,99 @@ static Status search_product(const Joint *joint, PlanProduct *product) {
     return status ? status : keep_choices(product, joint->diag);
 }
 
+/* ---- products that take a result where it lies */
+
+/* The product whose result an operand is, but for what is done value by value; GRAPH_NONE if there
+ * is none. */
+static uint32_t maker_of(const Graph *graph, uint32_t value) {
+    for (;;) {
+        uint32_t index = graph->values.items[value].op;
+        const GraphOp *op = &graph->ops.items[index];
+        switch (op->kind) {
+        case GRAPH_GEMM: return index;
+        case GRAPH_CAST:
+        case GRAPH_GELU: value = op->operands[0]; break;
+        case GRAPH_ADD:
+            value = op->operands[0];
+            if (graph->ops.items[graph->values.items[value].op].kind == GRAPH_PARAMETER)
+                value = op->operands[1];
+            break;
+        default: return GRAPH_NONE;
+        }
+    }
+}
+
+/* Of a forced grid the cheapest choice and the one that takes least memory. */
+static Status add_choices_of(Joint *joint, uint32_t user, const PlanForce *force, JointPair pair) {
+    PlanProduct *product = &joint->search->products[user];
+    PlanOptions options = product->search.options;
+    PlanSearch search;
+    options.forces = force;
+    options.force_count = 1;
+    Status status = plan_search(product->graph, &options, &search, joint->diag);
+    if (!status && search.count > 0) {
+        const GemmChoice *choices[] = {&search.candidates[0].gemm, &search.least.gemm};
+        uint32_t count = 1 + (search.least.cycles > 0);
+        for (uint32_t i = 0; i < count && !status; i++) {
+            pair.used = (uint32_t)product->choices.count;
+            if (!vec_push(&product->choices, *choices[i]) || !vec_push(&joint->pairs, pair))
+                status = no_memory(joint->diag);
+        }
+    }
+    plan_search_free(&search);
+    return status;
+}
+
+/* The grid of `user` whose parts are those of what `maker` leaves with a choice. */
+static Status add_pair(Joint *joint, uint32_t maker, GemmChoice made, uint32_t user,
+                       const PlanGemm *gemm, int operand) {
+    static char only[] = "gemm";
+    GemmChoice grid = {.rows = made.rows,
+                       .columns = 1,
+                       .inner = made.columns,
+                       .swapped = operand == 1,
+                       .owner_rows = 1,
+                       .owner_columns = 1};
+    uint32_t lines = made.swapped ? 0 : 1;
+    if (made.inner > 1 || gemm->operands[operand].inner_axis != lines ||
+        gemm_check_choice(gemm, &grid, joint->search->options.tiles, NULL))
+        return STATUS_OK;
+    PlanProduct *product = &joint->search->products[maker];
+    JointPair pair = {.maker = maker, .made = (uint32_t)product->choices.count, .user = user};
+    PlanForce force = {only, grid.rows, grid.columns, grid.inner, grid.swapped};
+    made.rows_fast = true; /* as the tiles of a grid with one column are numbered */
+    if (!vec_push(&product->choices, made))
+        return no_memory(joint->diag);
+    return add_choices_of(joint, user, &force, pair);
+}
+
+static Status find_pairs(Joint *joint) {
+    const PlanSearch *search = joint->search;
+    for (size_t i = 0; i < joint->task->choosing.count; i++) {
+        uint32_t user = joint->product[i];
+        if (search->products[user].op != joint->task->choosing.items[i])
+            continue; /* one of several that are alike */
+        PlanGemm gemm = gemm_describe(joint->graph, search->products[user].op);
+        for (int k = 0; k < 2; k++) {
+            uint32_t op = maker_of(joint->graph, gemm.operands[k].source), maker = 0;
+            for (size_t j = 0; j < i && op != GRAPH_NONE; j++)
+                if (joint->task->choosing.items[j] == op)
+                    maker = joint->product[j] + 1;
+            if (maker == 0 || maker - 1 == user)
+                continue;
+            const PlanProduct *product = &search->products[maker - 1];
+            size_t count = product->choices.count;
+            for (size_t c = 0; c < MIN_OF(count, (size_t)KEPT_CHOICES); c++) {
+                Status status =
+                    add_pair(joint, maker - 1, product->choices.items[c], user, &gemm, k);
+                if (status)
+                    return status;
+            }
+        }
+    }
+    return STATUS_OK;
+}
+
 /* ---- plans */
 
 static void set_choices(Joint *joint) {
@@ -397,6 +497,20 @@ static bool descend_from_corners(Joint *joint) {
     return true;
 }
 
+/* From each pair, with the best of every other product. */
+static bool descend_from_pairs(Joint *joint) {
+    for (size_t i = 0; i < joint->pairs.count; i++) {
+        const JointPair *pair = &joint->pairs.items[i];
+        for (uint32_t k = 0; k < joint->search->product_count; k++)
+            joint->at[k] = 0;
+        joint->at[pair->maker] = pair->made;
+        joint->at[pair->user] = pair->used;
+        if (!descend(joint))
+            return false;
+    }
+    return true;
+}
+
 static bool price_plans(Joint *joint) {
     uint64_t plans = 1;
     for (uint32_t i = 0; i < joint->search->product_count; i++) {
@@ -408,7 +522,8 @@ static bool price_plans(Joint *joint) {
         }
         plans = MIN_OF(plans, (uint64_t)MOST_PLANS + 1);
     }
-    return plans <= MOST_PLANS ? price_all(joint) : descend_from_corners(joint);
+    return plans <= MOST_PLANS ? price_all(joint)
+                               : descend_from_corners(joint) && descend_from_pairs(joint);
 }
 
 static Status search_all(Joint *joint) {
@@ -425,6 +540,8 @@ static Status search_all(Joint *joint) {
     Status status = find_forces(joint);
     for (uint32_t i = 0; i < search->product_count && !status; i++)
         status = search_product(joint, &search->products[i]);
+    if (!status && search->options.fewer_copies)
+        status = find_pairs(joint);
     if (!status && !price_plans(joint))
         status = no_memory(joint->diag);
     search->candidates = joint->found.items;
@@ -447,6 +564,7 @@ Status joint_search(PlanSearch *search, const PlanTask *task, PriceTable *table,
     mem_free(joint.product);
     mem_free(joint.choices);
     mem_free(joint.at);
+    vec_free(&joint.pairs);
     return status;
 }
 

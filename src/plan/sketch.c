@@ -1,6 +1,8 @@
 /* From a choice to stored values and steps. */
 #include "plan/sketch.h"
 
+#include "chip/chip.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -169,6 +171,9 @@ void sketch_move_rows(SketchPhase *phase, PlanMove move, bool zeroes) {
     const PlanValue *values = phase->sketch->values.items;
     const PlanValue *from = &values[move.source], *to = &values[move.target];
     const PlanValue *smaller = from->shape.dims[0] < to->shape.dims[0] ? from : to;
+    bool begun = false;
+    for (size_t i = 0; i < phase->sketch->moves.count && !begun; i++)
+        begun = phase->sketch->moves.items[i].target == move.target;
     add_move(phase, move);
     load_add_move(&phase->load, &smaller->format, &smaller->format, &smaller->shape, false);
     phase->crosses = phase->crosses || !on_one_tile(&from->format, &to->format);
@@ -176,7 +181,7 @@ void sketch_move_rows(SketchPhase *phase, PlanMove move, bool zeroes) {
                  plan_padded_extent(&to->format, 0, to->shape.dims[0]) > to->shape.dims[0] ||
                  plan_padded_extent(&to->format, 1, to->shape.dims[1]) >
                      plan_padded_extent(&from->format, 1, to->shape.dims[1]);
-    if (zeroes || lacks)
+    if (!begun && (zeroes || lacks))
         phase->local += price_fill(to->widest_bytes);
     if (may_stay(&from->format, &to->format))
         phase->local += price_copy(format_widest_bytes(&smaller->format, &smaller->shape));
@@ -262,6 +267,42 @@ static bool casts_late(const Sketcher *s, int i) {
     return s->gemm->operands[i].cast != GRAPH_NONE && !s->early[i];
 }
 
+static AxisTiling tiling_on(const Format *format, uint32_t axis) {
+    for (uint32_t i = 0; i < format->axis_count; i++)
+        if (format->axes[i].axis == axis)
+            return format->axes[i];
+    return axis_tiling(axis, 1, 1, 1);
+}
+
+/* Does every tile hold in one format what it holds in the other, in the same order? */
+static bool lies_alike(const Format *from, const Format *to, const Shape *shape) {
+    if (!precision_equal(from->precision, to->precision) || !order_equal(from->order, to->order) ||
+        from->first_tile != to->first_tile || from->tile_count != to->tile_count ||
+        from->replicas != to->replicas ||
+        (to->memory_class == MEMORY_INTERLEAVED && from->memory_class != MEMORY_INTERLEAVED))
+        return false;
+    for (uint32_t axis = 0; axis < shape->rank; axis++) {
+        AxisTiling a = tiling_on(from, axis), b = tiling_on(to, axis);
+        if (a.partitions != b.partitions || a.split != b.split ||
+            (a.partitions > a.split && a.stride != b.stride) ||
+            (a.split > 1 && a.split_stride != b.split_stride))
+            return false;
+        for (uint32_t q = 0; q < a.partitions; q++) {
+            AxisBounds x = axis_bounds(&a, shape->dims[axis], q),
+                       y = axis_bounds(&b, shape->dims[axis], q);
+            if (x.start != y.start || x.logical_end != y.logical_end ||
+                x.physical_end != y.physical_end)
+                return false;
+        }
+    }
+    return true;
+}
+
+static Format wanted_format(const Sketcher *s, int i) {
+    return casts_late(s, i) ? gemm_staged_format(s->sketch->graph, s->gemm, s->choice, i)
+                            : gemm_use_format(s->sketch->graph, s->gemm, s->choice, i);
+}
+
 /* Homes, and the casts on them. */
 static void start_operand(Sketcher *s, int i) {
     const GemmOperand *operand = &s->gemm->operands[i];
@@ -284,14 +325,16 @@ static bool in_pairs(const GemmChoice *choice, int i) {
     return fast && gemm_users(choice, role) % 2 == 0;
 }
 
+/* What an operation has left just so as the product wants it is used where it lies. */
 static void move_operands(Sketcher *s) {
     SketchPhase phase = sketch_begin_phase(s->sketch, s->gemm->op);
     for (int i = 0; i < 2; i++) {
         if (!gemm_moves(s->gemm, s->choice, i))
             continue;
-        Format to = casts_late(s, i) ? gemm_staged_format(s->sketch->graph, s->gemm, s->choice, i)
-                                     : gemm_use_format(s->sketch->graph, s->gemm, s->choice, i);
-        s->at[i] = sketch_move_value(&phase, s->at[i], &to, in_pairs(s->choice, i));
+        Format to = wanted_format(s, i);
+        const PlanValue *from = &s->sketch->values.items[s->at[i]];
+        if (!lies_alike(&from->format, &to, &from->shape))
+            s->at[i] = sketch_move_value(&phase, s->at[i], &to, in_pairs(s->choice, i));
     }
     sketch_end_phase(&phase);
 }
@@ -350,6 +393,18 @@ static void add_product(Sketcher *s) {
     }
     sketch_add_compute(sketch, PLAN_REDUCE, op, result, partials, others,
                        price_sum(s->gemm, choice, s->table));
+}
+
+bool sketch_rests(const Sketch *sketch, const PlanGemm *gemm, const GemmChoice *choice, int i) {
+    Sketcher s = {.gemm = gemm, .choice = choice, .sketch = (Sketch *)sketch};
+    const GemmOperand *operand = &gemm->operands[i];
+    if (!operand->fixed)
+        return false;
+    s.early[i] = can_cast_early(&s, i);
+    Format from =
+        s.early[i] ? gemm_cast_home_format(sketch->graph, gemm, choice, i) : operand->home;
+    Format to = wanted_format(&s, i);
+    return lies_alike(&from, &to, &sketch->graph->values.items[operand->value].shape);
 }
 
 void sketch_add_gemm(Sketch *sketch, const PlanGemm *gemm, const GemmChoice *choice,
@@ -527,6 +582,45 @@ static void find_lifetimes(const Sketch *sketch, SketchLife lives[]) {
     }
 }
 
+/* In region 1, where it must lie or because the memory below is too small for it. */
+static bool needs_region1(const PlanValue *value) {
+    return value->format.memory_class == MEMORY_INTERLEAVED ||
+           value->widest_bytes > CHIP_REGION1_BASE - CHIP_TILE_MEM_BASE;
+}
+
+static void add_bytes(SketchBytes *sum, const PlanValue *value) {
+    sum->tile += value->widest_bytes;
+    if (needs_region1(value))
+        sum->interleaved += value->widest_bytes;
+}
+
+static void take_most(SketchBytes *most, const SketchBytes *sum) {
+    most->tile = MAX_OF(most->tile, sum->tile);
+    most->interleaved = MAX_OF(most->interleaved, sum->interleaved);
+}
+
+static bool lives_through(const SketchLife *life, uint32_t first, uint32_t last) {
+    return life->used && life->first <= first && life->last >= last;
+}
+
+/* What lives through local calls and the exchange after them, with one value that is filled and
+ * what fills it: they meet in the one or in the other. */
+static SketchBytes met_bytes(const Sketch *sketch, const PlanStep *local, uint32_t target) {
+    uint32_t event = (uint32_t)(local - sketch->steps.items) + 1;
+    SketchBytes sum = {0};
+    for (uint32_t i = 0; i < sketch->values.count; i++) {
+        const PlanValue *value = &sketch->values.items[i];
+        bool met = i == target || lives_through(&sketch->lives.items[i], event, event + 1);
+        for (uint32_t k = 0; k < local->move_count && !met; k++) {
+            const PlanMove *move = &sketch->moves.items[local->first_move + k];
+            met = move->target == target && move->source == i && value->format.replicas == 1;
+        }
+        if (met)
+            add_bytes(&sum, value);
+    }
+    return sum;
+}
+
 SketchBytes sketch_bytes(Sketch *sketch) {
     SketchBytes bytes = {0};
     if (sketch->no_memory)
@@ -537,20 +631,23 @@ SketchBytes sketch_bytes(Sketch *sketch) {
             no_memory(sketch);
             return bytes;
         }
-    const SketchLife *lives = sketch->lives.items;
     find_lifetimes(sketch, sketch->lives.items);
     for (uint32_t event = 0; event <= sketch->steps.count + 1; event++) {
-        uint64_t all = 0, interleaved = 0;
-        for (size_t i = 0; i < sketch->values.count; i++) {
-            if (!lives[i].used || event < lives[i].first || event > lives[i].last)
+        SketchBytes sum = {0};
+        for (size_t i = 0; i < sketch->values.count; i++)
+            if (lives_through(&sketch->lives.items[i], event, event))
+                add_bytes(&sum, &sketch->values.items[i]);
+        take_most(&bytes, &sum);
+    }
+    for (size_t i = 0; i < sketch->steps.count; i++) {
+        const PlanStep *step = &sketch->steps.items[i];
+        for (uint32_t k = 0; step->kind == PLAN_LOCAL && k < step->move_count; k++) {
+            const PlanMove *move = &sketch->moves.items[step->first_move + k];
+            if (k > 0 && move->target == move[-1].target)
                 continue;
-            const PlanValue *value = &sketch->values.items[i];
-            all += value->widest_bytes;
-            if (value->format.memory_class == MEMORY_INTERLEAVED)
-                interleaved += value->widest_bytes;
+            SketchBytes sum = met_bytes(sketch, step, move->target);
+            take_most(&bytes, &sum);
         }
-        bytes.tile = MAX_OF(bytes.tile, all);
-        bytes.interleaved = MAX_OF(bytes.interleaved, interleaved);
     }
     for (size_t i = 0; i < sketch->values.count; i++)
         bytes.total += sketch->values.items[i].total_bytes;

@@ -52,10 +52,13 @@ SketchPhase sketch_begin_phase(Sketch *sketch, uint32_t op);
 uint32_t sketch_move_value(SketchPhase *phase, uint32_t source, const Format *to, bool paired);
 /* A move between stored values, with what it costs. */
 void sketch_price_move(SketchPhase *phase, uint32_t source, uint32_t target, bool paired);
-/* The same of rows, between values of different shapes; whoever stacks several ones zeroes all. */
+/* The same of rows, between values of different shapes. Whoever stacks several ones zeroes all,
+ * which the first move does. */
 void sketch_move_rows(SketchPhase *phase, PlanMove move, bool zeroes);
 void sketch_end_phase(const SketchPhase *phase);
 
+/* Does an operand that lies on the chip need no move, since the product takes it as it lies? */
+bool sketch_rests(const Sketch *sketch, const PlanGemm *gemm, const GemmChoice *choice, int i);
 /* Appends a GEMM: its operands' homes where they are not fixed, casts, moves, product and sum. */
 void sketch_add_gemm(Sketch *sketch, const PlanGemm *gemm, const GemmChoice *choice,
                      PriceTable *table);
