@@ -181,6 +181,12 @@ static Status note_finalist(const PlanSearch *search, size_t index, bool any, Se
     return STATUS_OK;
 }
 
+/* Does it fill a tile so far that the search for a placement may take seconds and fail? Another
+ * finalist is not worth that, unless it takes less than one that has a place. */
+static bool is_tight(const PlanCandidate *candidate) {
+    return candidate->tile_bytes > most_bytes(0) / 4 * 3;
+}
+
 Status select_candidate(const PlanSearch *search, Pool *pool, double seconds[COMPILE_PASSES],
                         uint32_t rank, Selection *selection, Attempt *attempt, Diag *diag) {
     *selection = (Selection){.chosen = search->count};
@@ -195,6 +201,9 @@ Status select_candidate(const PlanSearch *search, Pool *pool, double seconds[COM
             (found && !rank &&
              search->candidates[i].cycles > first + first * FINALIST_PER_MILLE / 1000))
             break;
+        if (found && is_tight(&search->candidates[i]) &&
+            search->candidates[i].tile_bytes > search->candidates[selection->chosen].tile_bytes)
+            continue;
         Probe probe;
         bool fits;
         Attempt other;

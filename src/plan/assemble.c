@@ -402,6 +402,32 @@ static uint32_t cast_of(const Assembly *all, uint32_t gelu, const Format *from, 
     return format_check(to, shape, NULL) == STATUS_OK ? cast->result : GRAPH_NONE;
 }
 
+/* Do lines of a GELU run as a product, which is all that wants it, wants them, once they turn? */
+static bool turns_for_use(const Assembly *all, uint32_t gelu, const Format *from) {
+    const PlanUse *use = &all->task->uses[gelu];
+    return use->count == 1 && all->graph->ops.items[use->first].kind == GRAPH_GEMM &&
+           line_axis(from) != use->axis && can_turn(from, &all->graph->values.items[gelu].shape);
+}
+
+/* What the kernel of a GELU makes of values that lie so: the codes of its cast, which is returned,
+ * or its result (GRAPH_NONE). */
+static uint32_t gelu_target(const Assembly *all, uint32_t gelu, const Format *from, Format *to) {
+    uint32_t cast = cast_of(all, gelu, from, to);
+    if (cast != GRAPH_NONE)
+        return cast;
+    *to = *from;
+    to->memory_class = MEMORY_STANDARD;
+    if (turns_for_use(all, gelu, from))
+        to->order.kind = line_axis(from) == 0 ? ORDER_TRANSPOSED_RIGHT : ORDER_RIGHT;
+    return GRAPH_NONE;
+}
+
+/* Its kernel adds a bias to each line, or if it turns them, along them. */
+static bool takes_bias(const Format *from, const Format *to) {
+    bool turns = line_axis(from) != line_axis(to);
+    return (line_axis(from) == 0) == turns;
+}
+
 /* With a bias before it and a cast behind it, if its kernel can do that. */
 static void add_gelu(const Assembly *all, uint32_t op) {
     const GraphOp *gelu = &all->graph->ops.items[op];
@@ -415,22 +441,18 @@ static void add_gelu(const Assembly *all, uint32_t op) {
     if (!has_home(all, source))
         spread_home(all, source);
     Format to, from = *home_of(all, source);
-    uint32_t cast = cast_of(all, gelu->result, &from, &to);
-    bool turns = cast != GRAPH_NONE && line_axis(&to) != line_axis(&from);
-    if (bias != GRAPH_NONE) {
-        if (line_axis(&from) == 1 || turns) {
-            source = bring_left(all, op, source, bias);
-        } else { /* a bias along lines wants a kernel of its own */
-            add_add(all, made_by);
-            source = gelu->operands[0];
-            bias = GRAPH_NONE;
-        }
+    uint32_t cast = gelu_target(all, gelu->result, &from, &to);
+    if (bias != GRAPH_NONE && takes_bias(&from, &to)) {
+        source = bring_left(all, op, source, bias);
         from = *home_of(all, source);
-        cast = cast_of(all, gelu->result, &from, &to);
+        cast = gelu_target(all, gelu->result, &from, &to);
     }
-    if (cast == GRAPH_NONE) {
-        to = from;
-        to.memory_class = MEMORY_STANDARD;
+    if (bias != GRAPH_NONE && !takes_bias(&from, &to)) {
+        add_add(all, made_by);
+        source = gelu->operands[0];
+        bias = GRAPH_NONE;
+        from = *home_of(all, source);
+        cast = gelu_target(all, gelu->result, &from, &to);
     }
     add_point(all, op, cast == GRAPH_NONE ? gelu->result : cast, &to, source, bias);
 }

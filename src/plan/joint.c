@@ -406,6 +406,20 @@ static bool price(Joint *joint, PlanCandidate *candidate) {
     return !joint->sketch.no_memory;
 }
 
+/* Is the plan that is being priced among the kept ones that cost the same, before `at`? */
+static bool is_kept(const Joint *joint, const PlanCandidate *candidate, size_t at) {
+    for (; at > 0 && compare_plans(candidate, &joint->found.items[at - 1]) == 0; at--) {
+        const GemmChoice *kept = joint->found.items[at - 1].choices;
+        size_t same = 0;
+        while (same < joint->task->choosing.count &&
+               plan_choice_equal(&kept[same], &joint->choices[same]))
+            same++;
+        if (same == joint->task->choosing.count)
+            return true;
+    }
+    return false;
+}
+
 /* Keeps the plan of joint->at if it is one of the best. */
 static bool keep(Joint *joint, PlanCandidate candidate) {
     if (candidate.cycles == 0)
@@ -414,7 +428,7 @@ static bool keep(Joint *joint, PlanCandidate candidate) {
     size_t at = joint->found.count;
     while (at > 0 && compare_plans(&candidate, &items[at - 1]) < 0)
         at--;
-    if (at >= KEPT_PLANS)
+    if (at >= KEPT_PLANS || is_kept(joint, &candidate, at))
         return true;
     size_t count = joint->task->choosing.count;
     GemmChoice *choices = arena_alloc(&joint->search->arena, count, sizeof *choices);

@@ -32,22 +32,20 @@ bool point_gelu(const Layout *source, const Layout *target, PrecisionKind precis
                 PointRight right, KernelSpec *spec) {
     KernelGelu gelu = {.bias = bias_of(source, right), .output = precision};
     uint64_t count = layout_count(source);
+    bool turns = target->inner_is_row != source->inner_is_row;
     if (count % LANES != 0 || count > UINT32_MAX)
         return false;
     if (is_panels(source)) {
         gelu.rows = source->outer;
         gelu.panels = source->inner / LANES;
-    } else if (gelu.bias == KERNEL_BIAS_NONE && precision == PRECISION_F16) {
+    } else if (gelu.bias == KERNEL_BIAS_NONE && precision == PRECISION_F16 && !turns) {
         gelu.rows = (uint32_t)(count / LANES);
         gelu.panels = 1;
     } else {
         return false;
     }
-    if (precision == PRECISION_F8F143) {
-        gelu.half = target->group == LANES;
-        if (target->inner_is_row != source->inner_is_row)
-            gelu.turn = KERNEL_TURN_RIGHT;
-    }
+    gelu.half = precision == PRECISION_F8F143 && target->group == LANES;
+    gelu.turn = turns ? KERNEL_TURN_RIGHT : KERNEL_TURN_NONE;
     *spec = (KernelSpec){.family = KERNEL_GELU, .gelu = gelu};
     return kernel_check(spec, NULL) == STATUS_OK;
 }

@@ -10,7 +10,7 @@ typedef enum PointRight { POINT_NONE, POINT_PLAIN, POINT_COLUMNS, POINT_ROWS } P
 PointRight point_right(const Shape *whole, const Shape *right);
 
 /* The kernel for shards of these layouts; false if there is none. */
-/* F143 targets with their lines along the other axis are in the order of point_turn. */
+/* Targets with their lines along the other axis are in the order of point_turn. */
 bool point_gelu(const Layout *source, const Layout *target, PrecisionKind precision,
                 PointRight right, KernelSpec *spec);
 bool point_add(const Layout *source, PointRight right, KernelSpec *spec);
