@@ -237,6 +237,32 @@ static void test_shared_vector(void **state) {
     check_text(text, 7);
 }
 
+/* A result of nearly half of the memory: there is no room for a copy of it, so the next product
+ * takes it as it lies. */
+static void test_result_in_place(void **state) {
+    (void)state;
+    static const char text[] = "input %x \"x\" : f8f143(s=-4)[721,24]\n"
+                               "parameter %w \"w\" : f8f143(s=-5)[24,1048]\n"
+                               "%h = gemm %x, %w : f16[721,1048]\n"
+                               "parameter %v \"v\" : f16[1048,17]\n"
+                               "%y = gemm %h, %v : f16[721,17]\n"
+                               "parameter %u \"u\" : f16[9,721]\n"
+                               "%z = gemm %u, %y : f16[9,17]\n"
+                               "output %z \"z\"\n";
+    check_text(text, 6);
+}
+
+/* Matrices of a result that takes nearly half of the memory: each goes there before the next one is
+ * made. */
+static void test_large_stack(void **state) {
+    (void)state;
+    static const char text[] = "input %x \"x\" : f16[4,5,382]\n"
+                               "parameter %w \"w\" : f16[4,5,402]\n"
+                               "%y = gemm %x, %w {transpose_left=true} : f16[4,382,402]\n"
+                               "output %y \"y\"\n";
+    check_text(text, 5);
+}
+
 static void test_with_room(void **state) {
     (void)state;
     uint64_t seed = 620000;
@@ -267,6 +293,8 @@ int main(void) {
                                        cmocka_unit_test(test_codes_on_few_tiles),
                                        cmocka_unit_test(test_shared_vector),
                                        cmocka_unit_test(test_branches),
+                                       cmocka_unit_test(test_result_in_place),
+                                       cmocka_unit_test(test_large_stack),
                                        cmocka_unit_test(test_with_room),
                                        cmocka_unit_test(test_tight)};
     return cmocka_run_group_tests(tests, NULL, NULL);
