@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# How compiling grows with tiles, blocks and shape: processor seconds of all threads (median of
-# three) and the peak of memory, for MLPs whose blocks are a repeat. What others do on the machine
-# counts little that way.
+# How compiling grows with tiles, blocks and shape: processor seconds of all threads (median of $RUNS
+# runs, three unless it is set) and the peak of memory, for MLPs whose blocks are a repeat. What
+# others do on the machine counts little that way.
 # usage: bench/compile.sh [FOLDER]   (writes the figures of docs/performance.md into FOLDER)
 set -euo pipefail
-runs=3
+runs=${RUNS:-3}
 figures=${1:+$(realpath "$1")}
 cd "$(dirname "$0")/.."
 tilework=$(realpath "${TILEWORK:-build/release/tilework}")
@@ -51,7 +51,7 @@ measure() {
     done
     local peak median
     peak=$(sed -nE 's/^  "peak_rss_bytes": ([0-9]+),?$/\1/p' "$folder/report")
-    median=$(printf '%s\n' "${seconds[@]}" | sort -n | sed -n 2p)
+    median=$(printf '%s\n' "${seconds[@]}" | sort -n | sed -n "$(((runs + 1) / 2))p")
     printf '%-6s %6.2f s %6d MiB\n' "$x" "$median" $((peak >> 20))
     echo "$x $median $((peak >> 20))" >>"$folder/points"
 }

@@ -113,9 +113,11 @@ Status attempt_make(const Graph *graph, Plan *plan, Pool *pool, double seconds[C
     if (!attempt->spaces)
         return diag_error(diag, ERR_NO_MEMORY, DIAG_NOWHERE, "placing %u tiles",
                           attempt->tiles.tiles);
-    for (uint32_t tile = 0; tile < attempt->tiles.tiles; tile++)
+    for (uint32_t tile = 0; tile < attempt->tiles.tiles && !status; tile++) {
         attempt->spaces[tile] = emit_space(&attempt->library, &attempt->tiles, tile);
-    return place_and_schedule(attempt, pool, seconds, probe, diag);
+        status = emit_check(&attempt->library, &attempt->tiles, tile, diag);
+    }
+    return status ? status : place_and_schedule(attempt, pool, seconds, probe, diag);
 }
 
 Status attempt_cycles(const Attempt *attempt, uint64_t *cycles, Diag *diag) {

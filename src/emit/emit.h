@@ -72,6 +72,8 @@ typedef struct EmitLibrary {
 Status emit_link(const TileGraph *graph, EmitLibrary *library, Diag *diag);
 void emit_library_free(EmitLibrary *library);
 
+/* Whether the program of `tile` will fit, known before any address is: ERR_EMIT_CODE. */
+Status emit_check(const EmitLibrary *library, const TileGraph *graph, uint32_t tile, Diag *diag);
 /* The memory that placement may use on `tile`: the data ranges less library, program and samples.
  * Programs' sizes are known before placement, since every address takes one word. */
 PlaceSpace emit_space(const EmitLibrary *library, const TileGraph *graph, uint32_t tile);

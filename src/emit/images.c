@@ -416,14 +416,9 @@ static Status emit_tile(Writer *writer, EmitImages *images, uint32_t *table, siz
     write_tile(writer, tile);
     if (!writer->memory)
         return no_memory(diag);
-    const EmitLayout *layout = &writer->layout;
-    if (layout->end > CHIP_REGION1_BASE) {
-        Status status = diag_error(diag, ERR_EMIT_CODE, (DiagPlace){.tile = (int32_t)tile},
-                                   "the program of %u bytes does not fit below 0x%X",
-                                   layout->program_bytes, CHIP_REGION1_BASE);
-        diag_fix(diag, "split the graph into several packages; iterations of repeats count each");
+    Status status = emit_fits(&writer->layout, tile, diag);
+    if (status)
         return status;
-    }
     size_t slot = hash_program(writer) & (slots - 1);
     while (table[slot] && !same_program(&images->programs.items[table[slot] - 1], writer))
         slot = (slot + 1) & (slots - 1);

@@ -78,3 +78,5 @@ typedef struct EmitLayout {
 } EmitLayout;
 
 EmitLayout emit_layout(const EmitLibrary *library, const TileGraph *graph, uint32_t tile);
+/* ERR_EMIT_CODE if the program ends in memory that cannot be executed. */
+Status emit_fits(const EmitLayout *layout, uint32_t tile, Diag *diag);

@@ -84,6 +84,22 @@ EmitLayout emit_layout(const EmitLibrary *library, const TileGraph *graph, uint3
     return layout;
 }
 
+Status emit_fits(const EmitLayout *layout, uint32_t tile, Diag *diag) {
+    if (layout->end <= CHIP_REGION1_BASE)
+        return STATUS_OK;
+    diag_error(diag, ERR_EMIT_CODE, (DiagPlace){.tile = (int32_t)tile},
+               "the program of %u bytes does not fit below 0x%X", layout->program_bytes,
+               CHIP_REGION1_BASE);
+    diag_fix(diag, "split the graph into several packages; iterations of a repeat that cannot have "
+                   "one body count each");
+    return ERR_EMIT_CODE;
+}
+
+Status emit_check(const EmitLibrary *library, const TileGraph *graph, uint32_t tile, Diag *diag) {
+    EmitLayout layout = emit_layout(library, graph, tile);
+    return emit_fits(&layout, tile, diag);
+}
+
 static PlaceSpace space_from(uint32_t data, uint32_t rows) {
     return (PlaceSpace){
         .ranges = {{MIN_OF(data, (uint32_t)CHIP_REGION1_BASE), CHIP_REGION1_BASE},

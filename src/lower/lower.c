@@ -19,10 +19,16 @@ Status lower_no_memory(Lowering *lowering) {
 
 uint32_t lower_find(const TileGraph *tiles, uint32_t tile, uint32_t value) {
     uint32_t place = tiles->values.items[value].place;
-    for (uint32_t i = tiles->tile_buffer[tile]; i < tiles->tile_buffer[tile + 1]; i++)
-        if (tiles->buffers.items[i].value == place)
-            return i;
-    return LOWER_NONE;
+    uint32_t low = tiles->tile_buffer[tile], high = tiles->tile_buffer[tile + 1];
+    while (low < high) { /* by value, rows last */
+        uint32_t middle = low + (high - low) / 2;
+        if (tiles->buffers.items[middle].value < place)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    bool found = low < tiles->tile_buffer[tile + 1] && tiles->buffers.items[low].value == place;
+    return found ? low : LOWER_NONE;
 }
 
 static uint32_t root_of(const TileGraph *tiles, uint32_t buffer) {

@@ -174,10 +174,12 @@ static void test_overflow(void **state) {
     assert_true(program->samples + 4 * (specs + 1) <= space.ranges[0].begin ||
                 program->samples < CHIP_HOST_WINDOW_BASE);
     emit_images_free(&images);
+    assert_int_equal(emit_check(&library, &f.tiles, 0, NULL), STATUS_OK);
 
     /* A program that is too long for what is left. */
     for (uint32_t i = 0; i < 4000; i++)
         add_step(&f.tiles, 0);
+    assert_int_equal(emit_check(&library, &f.tiles, 0, NULL), ERR_EMIT_CODE);
     assert_int_equal(emit_images(&library, &f.tiles, &f.places, NULL, &images, &diag),
                      ERR_EMIT_CODE);
     assert_int_equal(diag_status(&diag), ERR_EMIT_CODE);
