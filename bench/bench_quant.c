@@ -1,7 +1,8 @@
 /* One layer of so400m shapes: Hessians, reconstruction and the whole layer, medians of five. The
  * same recipe in NumPy is bench/quant_numpy.py; bench/quant_numpy.sh runs both side by side. usage:
  * bench_quant [FOLDER]: a model and its images.safetensors; without it they are made in a temporary
- * folder. bench_quant --generate FOLDER only makes them. */
+ * folder. bench_quant --generate FOLDER only makes them. bench_quant --paced FOLDER makes the next
+ * measurement when it reads a line, and answers with the seconds; last, with the weighted error. */
 #include "base/mem.h"
 #include "base/progress.h"
 #include "quant/generate.h"
@@ -178,6 +179,41 @@ static void generate(const char *folder) {
     need(generate_model(&config, folder, IMAGES, NULL) == STATUS_OK, "generating the model");
 }
 
+static double solve_only(Bench *b) {
+    Factor factors[SITES];
+    factor(b, factors);
+    double seconds = solve(b, factors);
+    for (int site = 0; site < SITES; site++)
+        factor_free(&factors[site]);
+    return seconds;
+}
+
+static double forward_only(Bench *b) {
+    return forward(b, false);
+}
+
+static double (*const measurements[])(Bench *) = {hessians, solve_only, forward_only, layer};
+#define MEASUREMENTS COUNT_OF(measurements)
+
+static void run_paced(Bench *b) {
+    for (size_t run = 0; run <= RUNS * MEASUREMENTS; run++) {
+        need(getchar() == '\n', "reading a line");
+        printf("%.6f\n",
+               run < RUNS * MEASUREMENTS ? measurements[run % MEASUREMENTS](b) : b->ratio);
+        fflush(stdout);
+    }
+}
+
+static void run_all(Bench *b) {
+    double times[MEASUREMENTS][RUNS];
+    for (int run = 0; run < RUNS; run++)
+        for (size_t m = 0; m < MEASUREMENTS; m++)
+            times[m][run] = measurements[m](b);
+    printf("threads %u, %d images of %u rows\n", pool_threads(b->pool), IMAGES, b->samples[0].rows);
+    printf("hessian %.4f\nscales_and_columns %.4f\nforward %.4f\nlayer %.4f\nratio %.5f\n",
+           median(times[0]), median(times[1]), median(times[2]), median(times[3]), b->ratio);
+}
+
 int main(int argc, char **argv) {
     Bench b = {0};
     char made[] = "/tmp/bench-quant-XXXXXX", *folder = NULL;
@@ -190,21 +226,9 @@ int main(int argc, char **argv) {
         folder = mem_printf("%s/model", made);
         generate(folder);
     }
-    open_bench(&b, argc < 2 ? folder : argv[1]);
-    double times[4][RUNS];
-    for (int run = 0; run < RUNS; run++) {
-        times[0][run] = hessians(&b);
-        Factor factors[SITES];
-        factor(&b, factors);
-        times[1][run] = solve(&b, factors);
-        for (int site = 0; site < SITES; site++)
-            factor_free(&factors[site]);
-        times[2][run] = forward(&b, false);
-        times[3][run] = layer(&b);
-    }
-    printf("threads %u, %d images of %u rows\n", pool_threads(b.pool), IMAGES, b.samples[0].rows);
-    printf("hessian %.4f\nscales_and_columns %.4f\nforward %.4f\nlayer %.4f\nratio %.5f\n",
-           median(times[0]), median(times[1]), median(times[2]), median(times[3]), b.ratio);
+    bool paced = argc == 3 && strcmp(argv[1], "--paced") == 0;
+    open_bench(&b, argc < 2 ? folder : argv[argc - 1]);
+    (paced ? run_paced : run_all)(&b);
     static const char *const files[] = {"config.json", "model.safetensors", "images.safetensors"};
     for (size_t i = 0; folder && i < COUNT_OF(files); i++) {
         char *path = mem_printf("%s/%s", folder, files[i]);

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""The published recipe on one layer of so400m shapes in NumPy, for comparison with bench_quant.
+"""The published recipe on one layer of so400m shapes in NumPy, beside bench_quant.
 
-usage: quant_numpy.py FOLDER   (config.json, model.safetensors, images.safetensors)
+usage: quant_numpy.py BENCH_QUANT FOLDER   (config.json, model.safetensors, images.safetensors)
 
-Prints the same lines as bench_quant: medians of five, in seconds.
+Both take turns at each measurement, so that whatever else the machine does hits both alike. Prints
+medians of five, and how many times as fast bench_quant is: the median of the five ratios.
 """
 import json
+import subprocess
 import sys
 import time
 from statistics import median
@@ -163,7 +165,15 @@ def timed(work):
 
 
 def main():
-    folder = sys.argv[1]
+    program, folder = sys.argv[1:]
+    other = subprocess.Popen([program, "--paced", folder], stdin=subprocess.PIPE,
+                             stdout=subprocess.PIPE, text=True, bufsize=1)
+
+    def answer():
+        time.sleep(0.2)  # NumPy's threads spin for a while before they sleep
+        other.stdin.write("\n")
+        return float(other.stdout.readline())
+
     config = json.load(open(folder + "/config.json"))
     tensors = load(folder + "/model.safetensors")
     pixels = load(folder + "/images.safetensors")["pixel_values"][:IMAGES]
@@ -205,17 +215,23 @@ def main():
 
     times = {"hessian": [], "scales_and_columns": [], "forward": [], "layer": []}
     ratio = 0.0
+
+    def turn(name, work):
+        seconds, result = timed(work)
+        times[name].append((seconds, answer()))
+        return result
+
     for _ in range(RUNS):
-        seconds, statistics = timed(hessians)
-        times["hessian"].append(seconds)
+        statistics = turn("hessian", hessians)
         factors = {s: [factor(h) for h in statistics[s].hessians] for s in SITES}
-        seconds, ratio = timed(lambda: solve(layer, statistics, factors))
-        times["scales_and_columns"].append(seconds)
-        times["forward"].append(timed(forward)[0])
-        times["layer"].append(timed(whole)[0])
-    for name, seconds in times.items():
-        print(f"{name} {median(seconds):.4f}")
-    print(f"ratio {ratio:.5f}")
+        ratio = turn("scales_and_columns", lambda: solve(layer, statistics, factors))
+        turn("forward", forward)
+        turn("layer", whole)
+    for name, pairs in times.items():
+        mine, theirs = (median(column) for column in zip(*pairs))
+        print(f"{name:20} NumPy {mine:8.4f} s, tilework {theirs:8.4f} s, "
+              f"{median(m / t for m, t in pairs):6.2f} times as fast")
+    print(f"{'weighted error':20} NumPy {ratio:8.5f}, tilework {answer():8.5f}")
 
 
 if __name__ == "__main__":

@@ -19,12 +19,5 @@ print(glob.glob(os.path.join(os.path.dirname(numpy.__file__), "core", "_multiarr
 echo "NumPy's: $(ldd "$module" | awk '/blas/ { print $3 }' | xargs -n1 realpath | sort -u | paste -sd' ')"
 echo "ours:    $(realpath "$(ldconfig -p | awk '/libopenblas.so.0/ { print $NF; exit }')")"
 
-OPENBLAS_NUM_THREADS=2 taskset -c 0,1 "$python" "$here/quant_numpy.py" "$folder/model" >"$folder/numpy"
-taskset -c 0,1 "$build/bench/bench_quant" "$folder/model" >"$folder/tilework"
-awk 'NR == FNR { numpy[$1] = $2; next }
-    $1 in numpy && $1 != "ratio" {
-        printf "%-20s NumPy %8.4f s, tilework %8.4f s, %6.2f times as fast\n", $1, numpy[$1], $2,
-               numpy[$1] / $2
-    }
-    $1 == "ratio" { printf "weighted error       NumPy %8.5f, tilework %8.5f\n", numpy[$1], $2 }' \
-    "$folder/numpy" "$folder/tilework"
+OPENBLAS_NUM_THREADS=2 taskset -c 0,1 "$python" "$here/quant_numpy.py" "$build/bench/bench_quant" \
+    "$folder/model"
