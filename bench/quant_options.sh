@@ -63,6 +63,7 @@ row 'recipe'
 row '`--sequential`' --sequential
 row '`--sequential --quantized-propagation`' --sequential --quantized-propagation
 row '`--scale-rule error`' --scale-rule error
+row '`--covariance`' --covariance
 row '`--activation-order`' --activation-order
 row '`--f64-hessians`' --f64-hessians
 row '`--block-size 4304`' --block-size 4304
@@ -78,3 +79,9 @@ row '`--center --sequential --quantized-propagation --block-size 4304 --activati
     --sequential --quantized-propagation --block-size 4304 --activation-order
 row '`--center --sequential --block-size 4304 --damp 0.1`' --center --sequential --block-size 4304 \
     --damp 0.1
+row '`--covariance --damp 0.1`' --covariance --damp 0.1
+row '`--center --covariance --sequential --damp 0.1`' --center --covariance --sequential --damp 0.1
+for damp in 0.1 0.3; do
+    row "\`--center --covariance --sequential --block-size 4304 --damp $damp\`" --center --covariance \
+        --sequential --block-size 4304 --damp $damp
+done

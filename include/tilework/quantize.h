@@ -26,6 +26,7 @@ typedef struct TwQuantizeOptions {
     bool no_bias_correction;
     unsigned block_size; /* columns of a Hessian block: 64 */
     bool f64_hessians;
+    bool covariance; /* of inputs instead of their second moments */
     bool sequential, quantized_propagation;
     bool center, equalize;
     double equalize_limit; /* 16 */

@@ -18,6 +18,7 @@ static SolveOptions solve_options(const TwQuantizeOptions *o) {
         .damp_retries = o->damp_retries,
         .activation_order = o->activation_order,
         .bias_correction = !o->no_bias_correction,
+        .covariance = o->covariance,
     };
 }
 

@@ -101,7 +101,7 @@ uint32_t asm_file(Assembler *a, const char *name, size_t length) {
 }
 
 void asm_set_limits(Assembler *a, size_t size) {
-    a->most_statements = (1u << 16) + 32 * (uint64_t)size;
+    a->most_statements = (1u << 15) + 32 * (uint64_t)size;
     a->most_bytes = 64 * a->most_statements;
     a->most_evaluations = 32 * a->most_statements;
 }

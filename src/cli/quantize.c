@@ -210,6 +210,7 @@ static int run_quantize(Cli *cli, int argc, char **argv) {
         WHOLE("block-size", "columns of a Hessian block (default 64)", block, 1, 1 << 20),
         FLAG("activation-order", "round columns of large inputs first", activation_order),
         FLAG("f64-hessians", "sum Hessians in double", f64_hessians),
+        FLAG("covariance", "weigh errors without the means, which biases take", covariance),
         FLAG("no-bias-correction", "leave biases as they are", no_bias_correction),
         FLAG("sequential", "each layer learns behind the reconstructed ones", sequential),
         FLAG("quantized-propagation", "and these compute with F143 inputs", quantized_propagation),

@@ -307,6 +307,17 @@ static Status solve_one(Quant *q, uint32_t index, const Factor *factor, LayerFil
     return status;
 }
 
+/* Errors are weighed without the inputs' means only where each linear has a bias to take them. */
+static SolveOptions site_options(const Quant *q, uint32_t site, uint32_t first, uint32_t end) {
+    SolveOptions options = q->options->solve;
+    for (uint32_t i = first; i < end; i++) {
+        const NetLinear *linear = &q->net->linears.items[i];
+        if (linear->site == site && linear->bias == NET_NONE)
+            options.covariance = false;
+    }
+    return options;
+}
+
 static Status solve_all(Quant *q, size_t stage, LayerFile *file) {
     uint32_t first, end, site = UINT32_MAX;
     Factor factor = {0};
@@ -318,8 +329,9 @@ static Status solve_all(Quant *q, size_t stage, LayerFile *file) {
             site = linear->site;
             factor_free(&factor);
             q->input_scales[site] = layer_input_scale(q, site);
-            status = factor_make(&q->stats[site], &q->options->solve, q->net->blas, q->pool,
-                                 &factor, q->diag);
+            SolveOptions options = site_options(q, site, first, end);
+            status =
+                factor_make(&q->stats[site], &options, q->net->blas, q->pool, &factor, q->diag);
         }
         if (status == STATUS_OK)
             status = solve_one(q, i, &factor, file);

@@ -41,12 +41,12 @@ static json_t *options_json(const Quant *q) {
         "damp_retries", (int)o->solve.damp_retries, "activation_order", o->solve.activation_order,
         "bias_correction", o->solve.bias_correction, "block_size", (int)o->block, "f64_hessians",
         o->wide, "sequential", o->sequential);
-    json_t *b = json_pack("{s:b, s:b, s:b, s:f, s:b, s:b, s:i, s:i, s:f, s:i, s:b}",
-                          "quantized_propagation", o->operands, "center", o->center, "equalize",
-                          o->equalize, "equalize_limit", o->equalize_limit, "share_roles",
-                          o->share_roles, "share_operands", o->share_operands, "input_scale_offset",
-                          o->input_offset, "weight_scale_offset", o->weight_offset, "clip", o->clip,
-                          "layers", (int)o->layers, "encode", o->encode);
+    json_t *b = json_pack(
+        "{s:b, s:b, s:b, s:f, s:b, s:b, s:i, s:i, s:f, s:i, s:b, s:b}", "quantized_propagation",
+        o->operands, "center", o->center, "equalize", o->equalize, "equalize_limit",
+        o->equalize_limit, "share_roles", o->share_roles, "share_operands", o->share_operands,
+        "input_scale_offset", o->input_offset, "weight_scale_offset", o->weight_offset, "clip",
+        o->clip, "layers", (int)o->layers, "encode", o->encode, "covariance", o->solve.covariance);
     json_object_update(a, b);
     json_decref(b);
     return a;

@@ -87,6 +87,8 @@ static Status check_options(const Quant *q) {
         return exclude(q, "linears with given inputs have no layer norms to change");
     if (o->operands && !o->sequential)
         return exclude(q, "only layers that build on each other can see quantized inputs");
+    if (o->solve.covariance && !o->solve.bias_correction)
+        return exclude(q, "errors weighed without the means of inputs need biases that take these");
     if (o->solve.algorithm == ALGORITHM_NONE && !transforms)
         return exclude(q, "without an algorithm there must be equalization or centring to do");
     if (o->calibration_count == 0 && !o->statistics && !o->resume) {

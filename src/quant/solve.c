@@ -83,6 +83,23 @@ static void fall_back(struct FactorBlock *block) {
     block->fallback = true;
 }
 
+/* Σ x xᵀ, or of what is left of the inputs without their means. */
+static void fill_hessian(const Stats *stats, const SolveOptions *options, uint32_t k,
+                         struct FactorBlock *block) {
+    uint32_t n = block->width, first = k * stats->block;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t row = block->order[i];
+        double mean = options->covariance ? stats_mean(stats, first + row) : 0;
+        for (uint32_t j = 0; j < n; j++) {
+            uint32_t column = block->order[j];
+            double moment = stats_element(stats, k, row, column);
+            if (options->covariance)
+                moment -= mean * stats->total.sum[first + column];
+            block->hessian[(size_t)i * n + j] = (float)moment;
+        }
+    }
+}
+
 typedef struct Factoring {
     Factor *factor;
     const SolveOptions *options;
@@ -100,12 +117,10 @@ static bool factor_block(const Factoring *job, uint32_t k) {
     double *a = mem_alloc((size_t)n * n, sizeof *a), mean = 0;
     bool made = block->order && block->ut && block->hessian && a &&
                 order_columns(stats, k, job->options->activation_order, block);
-    for (uint32_t i = 0; i < n && made; i++) {
+    if (made)
+        fill_hessian(stats, job->options, k, block);
+    for (uint32_t i = 0; i < n && made; i++)
         mean += stats_element(stats, k, i, i);
-        for (uint32_t j = 0; j < n; j++)
-            block->hessian[(size_t)i * n + j] =
-                (float)stats_element(stats, k, block->order[i], block->order[j]);
-    }
     block->damping = fmax(0x1p-52, job->options->damp * mean / n);
     bool factored = made && factor_inverse(job->blas, block, a);
     while (made && !factored && block->retries < job->options->damp_retries) {

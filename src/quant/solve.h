@@ -20,6 +20,7 @@ typedef struct SolveOptions {
     unsigned damp_retries; /* each with ten times the damping */
     bool activation_order; /* columns of a block by descending second moment */
     bool bias_correction;
+    bool covariance; /* weigh errors by the inputs without their means, which biases take */
 } SolveOptions;
 
 /* The factors of a site's blocks; linears with the same input share them. */

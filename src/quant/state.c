@@ -40,12 +40,12 @@ static Status hash_file(XXH3_state_t *hash, const char *path, Diag *diag) {
 static void hash_options(XXH3_state_t *hash, const QuantOptions *o) {
     char text[512];
     snprintf(text, sizeof text,
-             "%d %d %d %.17g %u %d %d %u %d %d %d %d %.17g %d %d %d %d %d %.17g %u %d %s",
+             "%d %d %d %.17g %u %d %d %u %d %d %d %d %.17g %d %d %d %d %d %.17g %u %d %d %s",
              o->solve.algorithm, o->solve.granularity, o->solve.scale_rule, o->solve.damp,
              o->solve.damp_retries, o->solve.activation_order, o->solve.bias_correction, o->block,
              o->wide, o->sequential, o->operands, o->equalize, o->equalize_limit, o->center,
              o->share_roles, o->share_operands, o->input_offset, o->weight_offset, o->clip,
-             o->layers, o->input_major, cpu_level_name(cpu_level()));
+             o->layers, o->input_major, o->solve.covariance, cpu_level_name(cpu_level()));
     XXH3_128bits_update(hash, text, strlen(text));
     for (size_t i = 0; i < o->linear_count; i++)
         XXH3_128bits_update(hash, o->linears[i], strlen(o->linears[i]) + 1);

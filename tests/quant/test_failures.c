@@ -464,6 +464,10 @@ static void test_options(void **state) {
     o.solve.algorithm = ALGORITHM_NONE;
     expect(o, ERR_QUANT_OPTIONS, "without an algorithm");
     o = tiny_options(&tiny, NULL);
+    o.solve.covariance = true;
+    o.solve.bias_correction = false;
+    expect(o, ERR_QUANT_OPTIONS, "need biases that take these");
+    o = tiny_options(&tiny, NULL);
     o.memory = 1 << 20;
     expect(o, ERR_QUANT_MEMORY, "MiB");
     o = tiny_options(&tiny, NULL);
