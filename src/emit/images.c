@@ -4,6 +4,7 @@
 #include "isa/isa.h"
 #include "kernel/step.h"
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Registers of the calling convention (kernel.h). */
@@ -186,20 +187,33 @@ static void put_repeat(Writer *writer, const LowerStep *step) {
     writer->sites.count = 0;
 }
 
-/* All words that lead to the same buffer, or take samples. */
-static void put_site_patches(Writer *writer, uint32_t buffer, uint32_t by, bool back) {
-    uint32_t count = 0;
-    uint32_t *addresses = mem_alloc(writer->sites.count + 1, sizeof *addresses);
-    for (size_t i = 0; i < writer->sites.count && addresses; i++)
-        if (writer->sites.items[i].buffer == buffer)
-            addresses[count++] = writer->sites.items[i].address;
-    writer->memory =
-        writer->memory && addresses && vec_reserve(&writer->words, emit_patch_words(count));
-    if (writer->memory) {
-        emit_put_patches(writer->words.items + writer->words.count, addresses, count, by, back);
-        writer->words.count += emit_patch_words(count);
+/* Sites by buffer, samples last; of one buffer as they stand in the program. */
+static int compare_sites(const void *first, const void *second) {
+    const Site *a = first, *b = second;
+    if (a->buffer != b->buffer)
+        return a->buffer < b->buffer ? -1 : 1;
+    return a->address < b->address ? -1 : a->address > b->address;
+}
+
+static void put_site_patches(Writer *writer, uint32_t samples, uint32_t times, bool back) {
+    size_t count = writer->sites.count;
+    EmitPatchSize size = {0};
+    EmitWordPatch *patches = mem_alloc(count + 1, sizeof *patches);
+    if (count > 1)
+        qsort(writer->sites.items, count, sizeof(Site), compare_sites);
+    for (size_t i = 0; i < count && patches; i++) {
+        const Site *site = &writer->sites.items[i];
+        uint32_t by =
+            site->buffer == LOWER_NONE ? 4 * samples : writer->places->stride[site->buffer];
+        patches[i] = (EmitWordPatch){site->address, site->buffer, by * times};
+        emit_count_patch(&size, site->buffer);
     }
-    mem_free(addresses);
+    writer->memory = writer->memory && patches && vec_reserve(&writer->words, size.words);
+    if (writer->memory) {
+        emit_put_patches(writer->words.items + writer->words.count, patches, (uint32_t)count, back);
+        writer->words.count += size.words;
+    }
+    mem_free(patches);
 }
 
 static void call_row_functions(Writer *writer, uint32_t again, uint32_t tile, bool back) {
@@ -219,12 +233,7 @@ static void call_row_functions(Writer *writer, uint32_t again, uint32_t tile, bo
 
 static void put_patches(Writer *writer, uint32_t again, uint32_t tile, uint32_t samples,
                         bool back) {
-    const TileGraph *graph = writer->graph;
-    uint32_t times = back ? graph->steps.items[again].times : 1;
-    for (uint32_t b = graph->tile_buffer[tile]; b < graph->tile_buffer[tile + 1]; b++)
-        if (graph->buffers.items[b].members > 1)
-            put_site_patches(writer, b, writer->places->stride[b] * times, back);
-    put_site_patches(writer, LOWER_NONE, 4 * samples * times, back);
+    put_site_patches(writer, samples, back ? writer->graph->steps.items[again].times : 1, back);
     call_row_functions(writer, again, tile, back);
 }
 

@@ -35,22 +35,30 @@ const XchgRow *emit_find_row(const XchgRows *rows, uint32_t tile);
 /* Does a tile do anything in a step? Barriers, and begin and end of loops, are for all. */
 bool emit_is_step(const TileGraph *graph, const LowerStep *step, uint32_t tile);
 
+/* A word to which a number is added; the same one for equal keys. */
+typedef struct EmitWordPatch {
+    uint32_t address, key, by;
+} EmitWordPatch;
+
+/* Code that patches words, as far as it has been counted: words, and cycles that it takes. */
+typedef struct EmitPatchSize {
+    uint32_t words;
+    uint64_t cycles;
+    uint32_t count, numbers, keys[2]; /* of the last group */
+} EmitPatchSize;
+
+/* One patch more. */
+void emit_count_patch(EmitPatchSize *size, uint32_t key);
+/* Writes the code, or what takes the numbers off again; returns the end. */
+uint32_t *emit_put_patches(uint32_t *out, const EmitWordPatch patches[], uint32_t count, bool back);
+
 /* What the end of a loop's iteration does on a tile. */
 typedef struct EmitLoop {
-    uint32_t words;   /* that patch arguments */
-    uint64_t cycles;  /* of these */
-    uint32_t rows;    /* that must be patched */
-    uint32_t samples; /* in an iteration, that of the end included */
+    EmitPatchSize patches[2]; /* of arguments, in order of buffers; of samples too */
+    uint32_t rows;            /* that must be patched */
 } EmitLoop;
 
 EmitLoop emit_loop(const TileGraph *graph, uint32_t repeat, uint32_t tile);
-
-/* Words of code that adds one number to `count` words, and cycles that it takes. */
-uint32_t emit_patch_words(uint32_t count);
-uint64_t emit_patch_cycles(uint32_t count);
-/* Writes it, or what takes the number off again; returns the end. */
-uint32_t *emit_put_patches(uint32_t *out, const uint32_t addresses[], uint32_t count, uint32_t by,
-                           bool back);
 
 /* Patches of a tile's row. */
 const EmitPatch *emit_find_patches(const EmitExchange *exchange, uint32_t tile, uint32_t *count);

@@ -49,8 +49,8 @@ static void add_step(const TileGraph *graph, uint32_t number, uint32_t tile, Siz
     case STEP_REPEAT: {
         EmitLoop loop = emit_loop(graph, number, tile);
         size->words += EMIT_REPEAT_WORDS + EMIT_AGAIN_WORDS;
-        size->words += 2 * (loop.words + EMIT_CALL_WORDS * loop.rows);
-        size->sampled += 2 * emit_patch_words(loop.samples);
+        size->words += 2 * (loop.patches[0].words + EMIT_CALL_WORDS * loop.rows);
+        size->sampled += 2 * (loop.patches[1].words - loop.patches[0].words);
         size->loops++;
         break;
     }

@@ -11,16 +11,31 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* Words are patched four at a time: loads, additions and stores each wait for the ones before. */
-enum { GROUP = 4, REG_VALUE = 4, REG_INCREMENT = 8, REG_ZERO = 15 };
+/* Words are patched four at a time, by up to two different numbers: loads, additions and stores
+ * each wait for the ones before. Registers: addresses, values, numbers. */
+enum { GROUP = 4, NUMBERS = 2, REG_VALUE = 4, REG_NUMBER = 8, REG_ZERO = 15 };
 
-uint32_t emit_patch_words(uint32_t count) {
-    return 4 * count + (uint32_t)div_up(count, GROUP);
+/* Where the key's number is among those of the group, or goes. */
+static uint32_t find_number(const EmitPatchSize *size, uint32_t key) {
+    uint32_t number = 0;
+    while (number < size->numbers && size->keys[number] != key)
+        number++;
+    return number;
 }
 
-uint64_t emit_patch_cycles(uint32_t count) {
-    /* The increment and the addresses; then each stage begins when the first result is there. */
-    return div_up(count, GROUP) * (1 + 3 * CHIP_SUP_RESULT_LATENCY) + count;
+void emit_count_patch(EmitPatchSize *size, uint32_t key) {
+    uint32_t number = find_number(size, key);
+    if (size->cycles == 0 || size->count == GROUP || number == NUMBERS) {
+        size->count = size->numbers = number = 0;
+        size->cycles += 3 * CHIP_SUP_RESULT_LATENCY;
+    }
+    if (number == size->numbers) {
+        size->keys[size->numbers++] = key;
+        size->words++;
+    }
+    size->count++;
+    size->words += 4;
+    size->cycles++;
 }
 
 static uint32_t *put(uint32_t *out, IsaForm form, int32_t a, int32_t b, int32_t c, int32_t d) {
@@ -32,22 +47,39 @@ static uint32_t *put(uint32_t *out, IsaForm form, int32_t a, int32_t b, int32_t 
     return out + 1;
 }
 
-uint32_t *emit_put_patches(uint32_t *out, const uint32_t addresses[], uint32_t count, uint32_t by,
-                           bool back) {
-    assert(by < 1 << 20);
-    for (uint32_t first = 0; first < count; first += GROUP) {
-        int32_t n = (int32_t)MIN_OF(count - first, (uint32_t)GROUP);
-        out = put(out, ISA_SETZI, REG_INCREMENT, (int32_t)by, 0, 0);
-        for (int32_t i = 0; i < n; i++)
-            out = put(out, ISA_SETZI, i, (int32_t)addresses[first + (uint32_t)i], 0, 0);
-        for (int32_t i = 0; i < n; i++)
-            out = put(out, ISA_LD32_M, REG_VALUE + i, i, REG_ZERO, 0);
-        for (int32_t i = 0; i < n; i++)
-            out =
-                put(out, back ? ISA_SUB : ISA_ADD, REG_VALUE + i, REG_VALUE + i, REG_INCREMENT, 0);
-        for (int32_t i = 0; i < n; i++)
-            out = put(out, ISA_ST32_M, REG_VALUE + i, i, REG_ZERO, 0);
+/* The next group; *count receives how many patches it has. */
+static uint32_t *put_group(uint32_t *out, const EmitWordPatch patches[], uint32_t most, bool back,
+                           uint32_t *count) {
+    EmitPatchSize size = {0};
+    int32_t number[GROUP], n = 0;
+    uint32_t by[NUMBERS];
+    for (; (uint32_t)n < MIN_OF(most, (uint32_t)GROUP); n++) {
+        uint32_t at = find_number(&size, patches[n].key);
+        if (at == NUMBERS)
+            break;
+        emit_count_patch(&size, patches[n].key);
+        number[n] = (int32_t)at;
+        by[at] = patches[n].by;
+        assert(by[at] < 1 << 20);
+        out = put(out, ISA_SETZI, n, (int32_t)patches[n].address, 0, 0);
     }
+    for (uint32_t i = 0; i < size.numbers; i++)
+        out = put(out, ISA_SETZI, REG_NUMBER + (int32_t)i, (int32_t)by[i], 0, 0);
+    for (int32_t i = 0; i < n; i++)
+        out = put(out, ISA_LD32_M, REG_VALUE + i, i, REG_ZERO, 0);
+    for (int32_t i = 0; i < n; i++)
+        out = put(out, back ? ISA_SUB : ISA_ADD, REG_VALUE + i, REG_VALUE + i,
+                  REG_NUMBER + number[i], 0);
+    for (int32_t i = 0; i < n; i++)
+        out = put(out, ISA_ST32_M, REG_VALUE + i, i, REG_ZERO, 0);
+    *count = (uint32_t)n;
+    return out;
+}
+
+uint32_t *emit_put_patches(uint32_t *out, const EmitWordPatch patches[], uint32_t count,
+                           bool back) {
+    for (uint32_t done; count > 0; count -= done, patches += done)
+        out = put_group(out, patches, count, back, &done);
     return out;
 }
 
@@ -78,12 +110,14 @@ EmitLoop emit_loop(const TileGraph *graph, uint32_t repeat, uint32_t tile) {
     EmitLoop loop = {0};
     for (uint32_t b = graph->tile_buffer[tile]; b < graph->tile_buffer[tile + 1]; b++) {
         uint32_t pointers = is_iterated(graph, b) ? count_pointers(graph, repeat, tile, b) : 0;
-        loop.words += emit_patch_words(pointers);
-        loop.cycles += emit_patch_cycles(pointers);
+        for (uint32_t i = 0; i < pointers; i++)
+            emit_count_patch(&loop.patches[0], b);
     }
+    loop.patches[1] = loop.patches[0];
     for (uint32_t s = repeat + 1; s <= repeat + graph->steps.items[repeat].body; s++) {
         const LowerStep *step = &graph->steps.items[s];
-        loop.samples += emit_is_step(graph, step, tile);
+        if (emit_is_step(graph, step, tile))
+            emit_count_patch(&loop.patches[1], LOWER_NONE);
         if (step->kind == STEP_EXCHANGE && emit_has_row(graph, step, tile))
             loop.rows += graph->buffers.items[tile_graph_row(graph, step->exchange, tile)].iterated;
     }
@@ -166,29 +200,22 @@ const EmitPatch *emit_find_patches(const EmitExchange *exchange, uint32_t tile, 
     return exchange->patches + low;
 }
 
-/* Patches from the first one on that grow by the same. */
-static uint32_t count_alike(const EmitPatch *patches, uint32_t count) {
-    uint32_t alike = 1;
-    while (alike < count && patches[alike].increment == patches[0].increment)
-        alike++;
-    return alike;
+static EmitPatchSize size_of(const EmitPatch *patches, uint32_t count) {
+    EmitPatchSize size = {0};
+    for (uint32_t i = 0; i < count; i++)
+        emit_count_patch(&size, patches[i].increment);
+    return size;
 }
 
 uint64_t emit_row_patch_cycles(const EmitExchange *exchange, uint32_t tile) {
-    uint32_t count, alike;
+    uint32_t count;
     const EmitPatch *patches = emit_find_patches(exchange, tile, &count);
-    uint64_t cycles = count ? 2 * CHIP_SUP_TAKEN_BRANCH : 0;
-    for (; count > 0; count -= alike, patches += alike)
-        cycles += emit_patch_cycles(alike = count_alike(patches, count));
-    return cycles;
+    return count ? 2 * CHIP_SUP_TAKEN_BRANCH + size_of(patches, count).cycles : 0;
 }
 
 /* Words of one of the two functions behind a row. */
 static uint32_t function_words(const EmitPatch *patches, uint32_t count) {
-    uint32_t words = 1, alike;
-    for (; count > 0; count -= alike, patches += alike)
-        words += emit_patch_words(alike = count_alike(patches, count));
-    return words;
+    return size_of(patches, count).words + 1;
 }
 
 uint32_t emit_row_bytes(const EmitExchange *exchange, const XchgRow *row) {
@@ -199,16 +226,13 @@ uint32_t emit_row_bytes(const EmitExchange *exchange, const XchgRow *row) {
 
 static uint32_t *put_function(uint32_t *out, const EmitPatch *patches, uint32_t count,
                               uint32_t times) {
-    uint32_t addresses[GROUP], alike;
-    for (; count > 0; count -= alike, patches += alike) {
-        alike = count_alike(patches, count);
-        for (uint32_t i = 0; i < alike; i += GROUP) {
-            uint32_t n = MIN_OF(alike - i, (uint32_t)GROUP);
-            for (uint32_t k = 0; k < n; k++)
-                addresses[k] = patches[i + k].address;
-            out = emit_put_patches(out, addresses, n, patches->increment * MAX_OF(times, 1u),
-                                   times > 0);
-        }
+    for (uint32_t done; count > 0; count -= done, patches += done) {
+        EmitWordPatch words[GROUP];
+        uint32_t n = MIN_OF(count, (uint32_t)GROUP);
+        for (uint32_t i = 0; i < n; i++)
+            words[i] = (EmitWordPatch){patches[i].address, patches[i].increment,
+                                       patches[i].increment * MAX_OF(times, 1u)};
+        out = put_group(out, words, n, times > 0, &done);
     }
     return put(out, ISA_BR, 10, 0, 0, 0);
 }

@@ -85,7 +85,7 @@ static void repeat(const Clock *clock, uint32_t number) {
     for (uint32_t tile = 0; tile < graph->tiles; tile++) {
         EmitLoop loop = emit_loop(graph, number, tile);
         uint64_t *patch = &clock->patch[tile];
-        *patch = loop.cycles + (clock->sampled ? emit_patch_cycles(loop.samples) : 0);
+        *patch = loop.patches[clock->sampled].cycles;
         for (uint32_t s = number + 1; s < number + graph->steps.items[number].body; s++)
             if (graph->steps.items[s].kind == STEP_EXCHANGE)
                 *patch +=

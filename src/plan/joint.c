@@ -370,17 +370,24 @@ static void set_choices(Joint *joint) {
     }
 }
 
-static uint64_t bytes_over(const PlanCandidate *candidate) {
-    const uint64_t all = CHIP_TILE_MEM_SIZE - CHIP_SUPPORT_RESERVE_BYTES,
-                   paired = CHIP_TILE_MEM_BASE + CHIP_TILE_MEM_SIZE - CHIP_REGION1_BASE;
+/* Where memory is so short that parameters get fewer copies, plans leave room for programs, rows
+ * and gaps, of which nothing is known yet: else all that are kept would lack a little. */
+enum { ROOM_BESIDE_VALUES = 48 << 10, GAPS_BETWEEN_PAIRS = 16 << 10 };
+
+static uint64_t bytes_over(const Joint *joint, const PlanCandidate *candidate) {
+    uint64_t all = CHIP_TILE_MEM_SIZE - CHIP_SUPPORT_RESERVE_BYTES,
+             paired = CHIP_TILE_MEM_BASE + CHIP_TILE_MEM_SIZE - CHIP_REGION1_BASE;
+    if (joint->search->options.fewer_copies) {
+        all -= ROOM_BESIDE_VALUES;
+        paired -= GAPS_BETWEEN_PAIRS;
+    }
     uint64_t over = candidate->tile_bytes > all ? candidate->tile_bytes - all : 0;
     return over + (candidate->interleaved > paired ? candidate->interleaved - paired : 0);
 }
 
 /* Plans that surely do not fit come last, those that lack least first. */
-static int compare_plans(const void *first, const void *second) {
-    const PlanCandidate *a = first, *b = second;
-    uint64_t x = bytes_over(a), y = bytes_over(b);
+static int compare_plans(const Joint *joint, const PlanCandidate *a, const PlanCandidate *b) {
+    uint64_t x = bytes_over(joint, a), y = bytes_over(joint, b);
     if (x != y)
         return x < y ? -1 : 1;
     if (a->cycles != b->cycles)
@@ -426,7 +433,7 @@ static bool keep(Joint *joint, PlanCandidate candidate) {
         return true;
     PlanCandidate *items = joint->found.items;
     size_t at = joint->found.count;
-    while (at > 0 && compare_plans(&candidate, &items[at - 1]) < 0)
+    while (at > 0 && compare_plans(joint, &candidate, &items[at - 1]) < 0)
         at--;
     if (at >= KEPT_PLANS || is_kept(joint, &candidate, at))
         return true;
@@ -468,7 +475,7 @@ static bool improve(Joint *joint, uint32_t product, PlanCandidate *best, bool *b
         joint->at[product] = i;
         if (!price(joint, &candidate) || !keep(joint, candidate))
             return false;
-        if (candidate.cycles && (!best->cycles || compare_plans(&candidate, best) < 0)) {
+        if (candidate.cycles && (!best->cycles || compare_plans(joint, &candidate, best) < 0)) {
             *best = candidate;
             kept = i;
             *better = true;
