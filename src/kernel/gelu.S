@@ -300,10 +300,6 @@ kernel:
     .else
     st32 $m9, $m0, $mzero, 7
     st32 $m4, $m0, $mzero, 0
-    .if LOOP
-    st32 $m5, $m0, $mzero, 4
-    st32 $m6, $m0, $mzero, 5
-    .endif
     .endif
     runall $m1, $m0, 0
     sync TEXCH_SYNCZONE_LOCAL

@@ -1,17 +1,33 @@
-/* Every kernel, executed plainly and fast: the same memory, cycles, counters and traps. */
+/* Every kernel, executed plainly and fast: the same memory, cycles, counters and traps. And that
+ * none is left out: each source, and with TW_TEST_ALL each statement of each source. */
 #include "rig.h"
 
 #include "base/embed.h"
 
 extern const EmbeddedFile tw_kernel_sources[];
 
-/* Of each of them: kernels compared. */
-static unsigned compared[64];
+enum { SOURCES = 32, LINES = 2048 };
+
+/* Of each source: kernels compared, and what became of its lines (LINE_…). */
+static unsigned compared[SOURCES];
+static uint8_t lines[SOURCES][LINES];
+enum { LINE_LINKED = 1, LINE_CODE = 2, LINE_ISSUED = 4 };
+
+static bool every_line(void) {
+    return getenv("TW_TEST_ALL") != NULL;
+}
 
 static KernelSpec random_gemm(Random *random) {
-    unsigned kind = (unsigned)random_below(random, RIG_GEMM_KINDS + 1);
+    unsigned kind = (unsigned)random_below(random, RIG_GEMM_KINDS + 2);
     if (kind < RIG_GEMM_KINDS)
         return rig_draw_gemm(random, kind);
+    if (kind == RIG_GEMM_KINDS) { /* rows beyond the reach of a packed stride */
+        uint32_t quotient = 129 + (uint32_t)random_below(random, 20);
+        uint32_t rest = (uint32_t)random_below(random, random_below(random, 2) ? 6 : 1);
+        return rig_gemm(6 * quotient + rest, 1 + (uint32_t)random_below(random, 2),
+                        1 + (uint32_t)random_below(random, 2),
+                        (unsigned)random_below(random, RIG_GEMM_VARIANTS));
+    }
     return (KernelSpec){.family = KERNEL_GEMM,
                         .gemm = {.precision = PRECISION_F32,
                                  .accumulate = random_below(random, 2),
@@ -28,9 +44,10 @@ static KernelSpec random_cast(Random *random) {
                        .panels = 1 + (uint32_t)random_below(random, 6),
                        .groups = 1};
     if (cast.order == CAST_LINEAR)
-        cast = (KernelCast){.order = random_below(random, 4) ? CAST_LINEAR : CAST_IN_PLACE,
-                            .fast = cast.fast,
-                            .count = 1 + (uint32_t)random_below(random, 3000)};
+        cast = (KernelCast){
+            .order = random_below(random, 4) ? CAST_LINEAR : CAST_IN_PLACE,
+            .fast = cast.fast,
+            .count = 1 + (uint32_t)random_below(random, random_below(random, 8) ? 3000 : 15)};
     else if (cast.order == CAST_PANELS)
         cast.groups = 1 + (uint32_t)random_below(random, 4);
     else
@@ -81,8 +98,10 @@ static KernelSpec random_convert(Random *random) {
 static KernelSpec random_pack(Random *random) {
     bool f8 = random_below(random, 2);
     uint32_t columns = 8 * (1 + (uint32_t)random_below(random, 12));
+    KernelPackOrder order = (KernelPackOrder)random_below(random, 4);
+    bool lines_along_rows = order >= PACK_TRANSPOSED_LEFT;
     return (KernelSpec){.family = KERNEL_PACK,
-                        .pack = {.order = (KernelPackOrder)random_below(random, 4),
+                        .pack = {.order = order,
                                  .precision = f8 ? PRECISION_F8F143 : PRECISION_F16,
                                  .half = f8 && random_below(random, 2),
                                  .unpack = random_below(random, 2),
@@ -90,7 +109,9 @@ static KernelSpec random_pack(Random *random) {
                                  .rows = 1 + (uint32_t)random_below(random, 100),
                                  .columns = columns,
                                  .pitch = columns + 8 * (uint32_t)random_below(random, 3),
-                                 .groups = 1}};
+                                 .groups = lines_along_rows && random_below(random, 2)
+                                               ? 1 + (uint32_t)random_below(random, 3)
+                                               : 1}};
 }
 
 static KernelSpec random_gelu(Random *random) {
@@ -139,8 +160,37 @@ typedef struct Outcome {
     uint8_t memory[CHIP_TILE_MEM_SIZE];
 } Outcome;
 
+static void mark_line(const char *file, uint32_t line, uint8_t mark) {
+    for (size_t i = 0; file && tw_kernel_sources[i].name; i++)
+        if (strcmp(tw_kernel_sources[i].name, file) == 0) {
+            assert_true(line < LINES);
+            lines[i][line] |= mark;
+        }
+}
+
+static void mark(const AsmImageLine *line, uint8_t mark) {
+    mark_line(line->file, line->line, mark);
+    mark_line(line->call_file, line->call_line, mark);
+}
+
+static void mark_linked(const AsmImage *image) {
+    for (size_t i = 0; i < image->line_count; i++)
+        mark(&image->lines[i], image->lines[i].code ? LINE_LINKED | LINE_CODE : LINE_LINKED);
+}
+
+static void mark_issued(void *image, const MachineIssue *issue) {
+    const AsmImageLine *line = asm_image_line(image, issue->pc);
+    if (line)
+        mark(line, LINE_ISSUED);
+}
+
 static void run(const Rig *rig, bool plain, Outcome *outcome) {
     MachineOptions options = {.plain = plain};
+    if (plain && every_line()) {
+        options.issued = mark_issued;
+        options.issued_context = (void *)&rig->image;
+        mark_linked(&rig->image);
+    }
     Machine *machine = machine_create(1, NULL, &options);
     assert_non_null(machine);
     assert_int_equal(machine_load(machine, 0, RIG_CODE, rig->image.bytes, rig->image.size, NULL),
@@ -279,14 +329,57 @@ static void packings(void **state) {
     check(random_pack, 7, cases());
 }
 
+/* The text behind labels, without comment; empty if it is no statement. */
+static const char *statement_of(const char *line, size_t length, char text[200]) {
+    size_t end = 0;
+    for (; end < length && end < 199 && strncmp(line + end, "//", 2) != 0; end++)
+        text[end] = line[end];
+    text[end] = 0;
+    char *label = strchr(text, ':');
+    bool is_label = label && (size_t)(label - text) == strcspn(text, ": ");
+    const char *at = is_label ? label + 1 : text;
+    return at + strspn(at, " ");
+}
+
+/* Statements outside of macros and repetitions, which stand where they are used: each is in some
+ * kernel that was compared, and each instruction in some kernel in which it was executed. Of a
+ * bundle of several lines the first counts. */
+static unsigned missed_lines(size_t source) {
+    const EmbeddedFile *file = &tw_kernel_sources[source];
+    unsigned missed = 0, inside = 0;
+    bool bundle = false;
+    const char *at = file->bytes;
+    for (uint32_t number = 1; *at; number++) {
+        size_t length = strcspn(at, "\n");
+        char text[200];
+        const char *statement = statement_of(at, length, text);
+        bool begins = !strncmp(statement, ".macro", 6) || !strncmp(statement, ".rept", 5) ||
+                      !strncmp(statement, ".irp", 4);
+        bool ends = !strncmp(statement, ".endm", 5) || !strncmp(statement, ".endr", 5);
+        bool counts = *statement && *statement != '.' && !bundle && inside == 0;
+        inside = inside + begins - ends;
+        if (*statement == '{' || bundle)
+            bundle = strchr(statement, '}') == NULL;
+        uint8_t found = lines[source][number];
+        if (counts && (!(found & LINE_LINKED) || (found & LINE_CODE && !(found & LINE_ISSUED)))) {
+            print_message("%s:%u: not compared:%s\n", file->name, number, text);
+            missed++;
+        }
+        at += length + (at[length] == '\n');
+    }
+    return missed;
+}
+
 /* No source of a kernel is left out; last, since it looks at what the others compared. */
 static void every_source(void **state) {
     (void)state;
     for (size_t i = 0; tw_kernel_sources[i].name; i++) {
-        assert_true(i < COUNT_OF(compared));
+        assert_true(i < SOURCES);
         if (compared[i] < 3)
             fail_msg("%s: %u of its kernels were compared; it wants a row above",
                      tw_kernel_sources[i].name, compared[i]);
+        if (every_line())
+            assert_int_equal(missed_lines(i), 0);
     }
 }
 
