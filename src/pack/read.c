@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "chip/chip.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -212,7 +213,7 @@ static int compare_values(const Column *column, const Value *a, const Value *b) 
     return order ? order : a->size < b->size ? -1 : a->size > b->size;
 }
 
-enum { MAX_KEY = 3 };
+enum { MAX_KEY = 4 };
 
 /* The key of the last row, kept to see that keys ascend: a damaged tree may lead to a page twice.
  */
@@ -223,6 +224,7 @@ typedef struct LastKey {
 } LastKey;
 
 static Status check_key(Reader *reader, const Table *table, const Value *values, LastKey *last) {
+    assert(table->key_count <= MAX_KEY);
     int order = last->any ? 0 : -1;
     for (uint32_t k = 0; k < table->key_count && order == 0; k++)
         order = compare_values(&table->columns[k], &last->values[k], &values[k]);
