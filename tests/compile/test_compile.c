@@ -315,13 +315,62 @@ static void test_no_memory(void **state) {
     graph_free(graph);
 }
 
+/* Seven rows of half panels are 28 words, and each of three neighbours that share them multicasts
+ * its own to itself as well. On the one whose stream would then end one event after its start the
+ * message goes in two. */
+static void test_loopbacks(void **state) {
+    (void)state;
+    static const char text[] = "input %x \"x\" : f8f143(s=-4)[7,48]\n"
+                               "parameter %u \"u\" : f8f143(s=-4)[48,160]\n"
+                               "parameter %w \"w\" : f8f143(s=-4)[160,48]\n"
+                               "%h = gemm %x, %u : f16[7,160]\n"
+                               "%g = gelu %h : f16[7,160]\n"
+                               "%c = cast %g : f8f143(s=-4)[7,160]\n"
+                               "%y = gemm %c, %w : f16[7,48]\n"
+                               "output %y \"y\"\n";
+    Graph *graph;
+    assert_int_equal(graph_parse(text, sizeof text - 1, "loopbacks", &graph, NULL), STATUS_OK);
+    const PlanForce forces[] = {{(char[]){"h"}, 1, 10, 1, false}, {(char[]){"y"}, 1, 3, 1, false}};
+    CompileOptions options = {
+        .plan = {.tiles = 10, .forces = forces, .force_count = COUNT_OF(forces)},
+        .producer = "test"};
+    static const uint8_t codes[48 * 160];
+    const void *parameters[] = {NULL, codes, codes, NULL, NULL, NULL, NULL, NULL};
+    CompileResult result;
+    assert_int_equal(compile_graph(graph, parameters, &options, NULL, &result, NULL), STATUS_OK);
+    assert_int_equal(package_verify(result.package, NULL), STATUS_OK);
+    XchgPhase phase;
+    PackageExchange summary;
+    assert_int_equal(package_phase_transfers(result.package, 0, &phase, NULL), STATUS_OK);
+    assert_int_equal(package_phase_summary(result.package, 0, &summary, NULL), STATUS_OK);
+    uint32_t own = 0, cut = 0;
+    for (size_t i = 0; i < phase.transfers.count; i++) {
+        const XchgTransfer *t = &phase.transfers.items[i];
+        for (uint32_t k = 0; k < t->dest_count; k++) {
+            if (phase.dests.items[t->first_dest + k].tile != t->source)
+                continue;
+            bool late = (chip_tile_physical(t->source) & 2) != 0;
+            assert_int_equal(t->words, 28);
+            own++;
+            cut += late;
+        }
+    }
+    assert_int_equal(own, 3);
+    assert_int_equal(cut, 1);
+    assert_int_equal(summary.paired, 0);
+    assert_int_equal(summary.messages, phase.transfers.count + cut);
+    xchg_phase_free(&phase);
+    package_free(result.package);
+    graph_free(graph);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_package),   cmocka_unit_test(test_threads),
         cmocka_unit_test(test_dumps),     cmocka_unit_test(test_proved_refusal),
         cmocka_unit_test(test_advice),    cmocka_unit_test(test_giant),
         cmocka_unit_test(test_not_found), cmocka_unit_test(test_refusals_are_exact),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_no_memory), cmocka_unit_test(test_loopbacks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
