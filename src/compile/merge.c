@@ -10,9 +10,13 @@ static Status try_levels(const Graph *graph, const Plan *base, uint64_t levels, 
                          double seconds[COMPILE_PASSES], Attempt *attempt, Merging *merging,
                          Diag *diag) {
     Plan plan;
-    Status status = plan_merge(base, levels, &plan, diag);
+    Status status = plan_merge(graph, base, levels, &plan, diag);
     if (status)
         return status;
+    if (plan.loop_count < base->loop_count) { /* code and rows for every iteration */
+        plan_free(&plan);
+        return STATUS_OK;
+    }
     Attempt other;
     Probe probe;
     uint64_t cycles = UINT64_MAX;

@@ -4,6 +4,7 @@
  * of phases give each phase the latest level at which nothing gets longer; those of one level are
  * independent. Computing steps follow as soon as what they need is there, in their old order. */
 #include "plan/gemm.h"
+#include "plan/loop.h"
 
 #include <string.h>
 
@@ -119,8 +120,6 @@ static uint32_t phases_of_level(const Units *units, uint32_t level) {
 Status plan_mergeable(const Plan *plan, uint64_t *levels, Diag *diag) {
     Units units;
     *levels = 0;
-    if (plan->loop_count > 0)
-        return STATUS_OK;
     Status status = units_find(plan, &units, diag);
     for (uint32_t level = 0; !status && level < MIN_OF(units.levels, (uint32_t)MOST_LEVELS);
          level++)
@@ -187,7 +186,7 @@ static void copy_units(const Units *units, uint32_t level, bool exchange, Plan *
             copy_unit(units->plan, &units->items[i], plan);
 }
 
-Status plan_merge(const Plan *plan, uint64_t levels, Plan *merged, Diag *diag) {
+Status plan_merge(const Graph *graph, const Plan *plan, uint64_t levels, Plan *merged, Diag *diag) {
     Units units = {0};
     Status status = plan_copy(plan, merged, diag);
     if (!status)
@@ -197,10 +196,6 @@ Status plan_merge(const Plan *plan, uint64_t levels, Plan *merged, Diag *diag) {
         return status;
     }
     merged->merged = 0;
-    if (plan->loop_count > 0) {
-        mem_free(units.items);
-        return STATUS_OK;
-    }
     merged->step_count = merged->move_count = 0;
     for (uint32_t level = 0; level <= units.levels; level++) {
         copy_units(&units, level, false, merged);
@@ -214,5 +209,13 @@ Status plan_merge(const Plan *plan, uint64_t levels, Plan *merged, Diag *diag) {
         }
     }
     mem_free(units.items);
-    return STATUS_OK;
+    mem_free(merged->loops);
+    mem_free(merged->places);
+    merged->loops = NULL;
+    merged->places = NULL;
+    merged->loop_count = 0;
+    status = loop_find(graph, merged, diag);
+    if (status)
+        plan_free(merged);
+    return status;
 }

@@ -375,7 +375,7 @@ Status plan_parse(const char *text, const char *name, const Graph *graph, Plan *
     task_free(&task);
     if (!status && read.merged) {
         Plan whole = *plan;
-        status = plan_merge(&whole, read.merged, plan, diag);
+        status = plan_merge(graph, &whole, read.merged, plan, diag);
         plan_free(&whole);
     }
     if (status)

@@ -202,12 +202,12 @@ void plan_free(Plan *plan);
 Status plan_copy(const Plan *plan, Plan *copy, Diag *diag);
 
 /* Exchange steps of a plan stand on levels: those of one level wait for none of each other and can
- * be one phase. *levels: a bit for each of the first 64 levels that has several; none of a plan
- * with loops, whose iterations would no longer be alike. */
+ * be one phase. *levels: a bit for each of the first 64 levels that has several. */
 Status plan_mergeable(const Plan *plan, uint64_t *levels, Diag *diag);
 /* The plan, which is not merged yet, with the exchange steps of each of these levels, at least one,
- * as one step, and the others in an order that allows it. The price assumes that words add up. */
-Status plan_merge(const Plan *plan, uint64_t levels, Plan *merged, Diag *diag);
+ * as one step, and the others in an order that allows it. The price assumes that words add up;
+ * there may be other loops. */
+Status plan_merge(const Graph *graph, const Plan *plan, uint64_t levels, Plan *merged, Diag *diag);
 
 /* Highest tile that stores something, plus one. */
 uint32_t plan_tiles_used(const Plan *plan);

@@ -94,7 +94,7 @@ static void test_levels(void **state) {
     assert_true(levels != 0);
     for (uint64_t mask = levels; mask; mask = (mask - 1) & levels) {
         Plan merged, again;
-        assert_int_equal(plan_merge(&plan, mask, &merged, NULL), STATUS_OK);
+        assert_int_equal(plan_merge(graph, &plan, mask, &merged, NULL), STATUS_OK);
         assert_true(merged.merged == mask);
         check_order(&merged, graph);
         assert_int_equal(merged.move_count, plan.move_count);
@@ -136,7 +136,7 @@ static void test_bad_levels(void **state) {
     uint64_t levels;
     make_plan(&graph, &plan);
     assert_int_equal(plan_mergeable(&plan, &levels, NULL), STATUS_OK);
-    assert_int_equal(plan_merge(&plan, levels, &merged, NULL), STATUS_OK);
+    assert_int_equal(plan_merge(graph, &plan, levels, &merged, NULL), STATUS_OK);
     char *text = plan_print(graph, &merged);
     char *rest = strchr(text, '\n');
     char *changed = mem_printf("plan tiles=16 input=device merged=8000%s", rest);
