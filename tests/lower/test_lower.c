@@ -1,6 +1,6 @@
 /* Lowering: bytes, words and cycles as priced, buffers as the kernels want them, and the tile graph
  * executed with the kernels' host references against the product in integers. */
-#include "testing.h"
+#include "random_graph.h"
 
 #include "base/random.h"
 #include "chip/chip.h"
@@ -119,7 +119,8 @@ static void check_bytes(const Case *test, const PlanCandidate *candidate) {
     assert_true(stored == candidate->total_bytes);
 }
 
-/* Words that the busiest tile gets in an exchange, with what local copies before it bring. */
+/* Words that the busiest tile gets in an exchange, with what local copies before it bring. Padding
+ * that is filled before it counts in the price of moves between operations. */
 static void check_words(const Case *test, uint32_t number) {
     const TileGraph *tiles = &test->tiles;
     const LowerStep *step = &tiles->steps.items[number];
@@ -141,7 +142,9 @@ static void check_words(const Case *test, uint32_t number) {
     }
     for (uint32_t i = 0; i < tiles->tiles; i++)
         most = MAX_OF(most, words[i]);
-    if (most != test->plan.steps[number].words) {
+    bool pads = test->search.is_graph && local;
+    if (most != test->plan.steps[number].words &&
+        !(pads && most < test->plan.steps[number].words)) {
         fprintf(stderr, "%s", plan_print(test->graph, &test->plan));
         fail_msg("step %u: %llu words, lowered %llu", number,
                  (unsigned long long)test->plan.steps[number].words, (unsigned long long)most);
@@ -168,6 +171,21 @@ static void check_cycles(const Case *test, uint32_t number) {
         fail_msg("step %u of\n%s: %llu cycles, slowest tile %llu", number,
                  plan_print(test->graph, &test->plan), (unsigned long long)step->predicted_cycles,
                  (unsigned long long)slowest);
+}
+
+/* Kernels of all steps but local copies; the steps sum up to the plan. */
+static void check_computing(const Case *test) {
+    uint64_t cycles = 0;
+    for (uint32_t i = 0; i < test->plan.step_count; i++) {
+        const PlanStep *step = &test->plan.steps[i];
+        assert_true(test->tiles.steps.items[i].predicted_cycles == step->cycles);
+        if (step->kind == PLAN_EXCHANGE)
+            check_words(test, i);
+        else if (step->kind != PLAN_LOCAL)
+            check_cycles(test, i);
+        cycles += step->cycles;
+    }
+    assert_true(cycles == test->plan.predicted_cycles);
 }
 
 static void check_steps(const Case *test) {
@@ -516,6 +534,36 @@ static void test_row_blocks(void **state) {
     }
 }
 
+/* Chains of products, sums and GELU: kernel cycles and bytes of whole plans are as priced. */
+static void test_graphs(void **state) {
+    (void)state;
+    uint64_t seed = 88172645;
+    print_message("seed %llu\n", (unsigned long long)seed);
+    Random random = random_seed(seed);
+    RandomGraphOptions options = {.most = 100, .work = 1e6, .steps = 5};
+    int rounds = getenv("TW_TEST_ALL") ? 1000 : 40, checked = 0;
+    for (int round = 0; round < rounds; round++) {
+        Graph *graph = random_graph(&random, &options);
+        Case test = {.options = {.tiles = 4 + below(&random, 60)}};
+        assert_int_equal(graph_expand(graph, &test.graph, NULL), STATUS_OK);
+        if (plan_search(test.graph, &test.options, &test.search, NULL) == STATUS_OK)
+            for (size_t i = 0; i < test.search.count; i += 1 + test.search.count / 2) {
+                const PlanCandidate *candidate = &test.search.candidates[i];
+                lower_candidate(&test, candidate);
+                if (test.plan.loop_count == 0) { /* what places share is priced elsewhere */
+                    check_bytes(&test, candidate);
+                    check_computing(&test);
+                    checked++;
+                }
+                check_structure(&test);
+                lowered_free(&test);
+            }
+        case_close(&test);
+        graph_free(graph);
+    }
+    assert_true(checked > rounds / 2);
+}
+
 /* The whole chip: every tile beyond the grid is idle, priced bytes equal lowered ones. */
 static void test_whole_chip(void **state) {
     (void)state;
@@ -645,8 +693,8 @@ static void test_many_copies(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random),     cmocka_unit_test(test_inner_parts),
-        cmocka_unit_test(test_row_blocks), cmocka_unit_test(test_whole_chip),
-        cmocka_unit_test(test_cut_words),  cmocka_unit_test(test_text),
-        cmocka_unit_test(test_many_copies)};
+        cmocka_unit_test(test_row_blocks), cmocka_unit_test(test_graphs),
+        cmocka_unit_test(test_whole_chip), cmocka_unit_test(test_cut_words),
+        cmocka_unit_test(test_text),       cmocka_unit_test(test_many_copies)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
