@@ -415,7 +415,7 @@ static bool price(Joint *joint, PlanCandidate *candidate) {
 
 /* Is the plan that is being priced among the kept ones that cost the same, before `at`? */
 static bool is_kept(const Joint *joint, const PlanCandidate *candidate, size_t at) {
-    for (; at > 0 && compare_plans(candidate, &joint->found.items[at - 1]) == 0; at--) {
+    for (; at > 0 && compare_plans(joint, candidate, &joint->found.items[at - 1]) == 0; at--) {
         const GemmChoice *kept = joint->found.items[at - 1].choices;
         size_t same = 0;
         while (same < joint->task->choosing.count &&
