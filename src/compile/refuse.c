@@ -206,6 +206,73 @@ Status refuse_parameters(const Graph *graph, const PlanOptions *options, Pool *p
     return status ? status : ERR_COMPILE_PROVED;
 }
 
+static bool is_alive(const LowerBuffer *buffer, uint32_t event) {
+    return buffer->first_event <= event && event <= buffer->last_event && !buffer->is_piece &&
+           buffer->role != BUFFER_ROWS;
+}
+
+static uint64_t buffer_bytes(const LowerBuffer *buffer) {
+    return (uint64_t)buffer->bytes * MAX_OF(buffer->members, 1u);
+}
+
+static uint32_t worst_event(const TileGraph *tile) {
+    uint32_t worst = 0;
+    uint64_t most = 0;
+    for (uint32_t event = 0; event <= tile->end_event; event++) {
+        uint64_t bytes = 0;
+        for (size_t i = 0; i < tile->buffers.count; i++)
+            if (is_alive(&tile->buffers.items[i], event))
+                bytes += buffer_bytes(&tile->buffers.items[i]);
+        if (bytes > most) {
+            most = bytes;
+            worst = event;
+        }
+    }
+    return worst;
+}
+
+/* The largest buffer that is alive and smaller than `below`, or comes behind that one. */
+static const LowerBuffer *next_largest(const TileGraph *tile, uint32_t event,
+                                       const LowerBuffer *below) {
+    const LowerBuffer *found = NULL;
+    for (size_t i = 0; i < tile->buffers.count; i++) {
+        const LowerBuffer *buffer = &tile->buffers.items[i];
+        uint64_t bytes = buffer_bytes(buffer);
+        bool left = !below || bytes < buffer_bytes(below) ||
+                    (bytes == buffer_bytes(below) && buffer > below);
+        if (is_alive(buffer, event) && left && (!found || bytes > buffer_bytes(found)))
+            found = buffer;
+    }
+    return found;
+}
+
+/* Says in which step of a plan memory is fullest, and with what. */
+static Status note_worst_step(const PlanSearch *search, const PlanCandidate *candidate,
+                              Diag *diag) {
+    enum { NAMED = 3 };
+    Plan plan;
+    TileGraph tile = {0};
+    Status status = plan_build(search, candidate, &plan, diag);
+    if (!status)
+        status = lower_first_tile(search->graph, &plan, &tile, diag);
+    if (!status) {
+        uint32_t event = worst_event(&tile);
+        const Graph *graph = search->graph;
+        const char *step = event == 0 ? "the inputs" : "the outputs";
+        if (event > 0 && event <= tile.steps.count) {
+            const LowerStep *worst = &tile.steps.items[event - 1];
+            step = graph->values.items[graph->ops.items[worst->operation].result].name;
+        }
+        const LowerBuffer *buffer = NULL;
+        for (int i = 0; i < NAMED && (buffer = next_largest(&tile, event, buffer)); i++)
+            diag_note(diag, "at the worst step, for %s, %s takes %" PRIu64 " bytes of it", step,
+                      tile.values.items[buffer->value].name, buffer_bytes(buffer));
+    }
+    tile_graph_free(&tile);
+    plan_free(&plan);
+    return status;
+}
+
 /* Nothing was found; not every plan was looked at. */
 static Status refuse_graph(const PlanSearch *search, const Selection *selection, Pool *pool,
                            CompileRefusal *refusal, Diag *diag) {
@@ -213,12 +280,15 @@ static Status refuse_graph(const PlanSearch *search, const Selection *selection,
     const char *memory = refusal->memory ? refusal->memory : "total";
     refusal->proved = false;
     refusal->memory = memory;
+    Status status = STATUS_OK;
+    bool is_sum = false;
     if (search->count == 0) {
         const GraphOp *op = &search->graph->ops.items[search->why_op];
         diag_error(diag, ERR_COMPILE_NOT_FOUND, (DiagPlace){.tile = 0},
                    "no plan was found for the graph on %u tiles: %%%s (%s): %s, not proved",
                    options->tiles, search->graph->values.items[op->result].name,
                    graph_op_name(op->kind), search->why);
+        is_sum = op->kind == GRAPH_ADD;
     } else {
         diag_error(diag, ERR_COMPILE_NOT_FOUND, (DiagPlace){.tile = 0},
                    "no plan was found for the graph on %u tiles: the tile lacks %" PRIu64
@@ -228,13 +298,17 @@ static Status refuse_graph(const PlanSearch *search, const Selection *selection,
                   "nearest: %" PRIu64 " bytes of values on the fullest tile, %" PRIu64
                   " of them in interleaved memory",
                   selection->nearest.tile_bytes, selection->nearest.interleaved);
+        status = note_worst_step(search, &selection->nearest, diag);
     }
     diag_note(diag,
               "%" PRIu64 " choices for single products were priced, the best of them together",
               search->grids);
     uint64_t least = div_up(parameter_bytes(search->graph), most_bytes(0));
-    Status status =
-        advise_graph(search->graph, options, least, pool, &refusal->tiles_that_fit, diag);
+    if (is_sum) /* on any number of tiles */
+        diag_fix(diag, "give the sum one operand of its whole shape, and another one of that, of "
+                       "one row or of one column");
+    else if (!status)
+        status = advise_graph(search->graph, options, least, pool, &refusal->tiles_that_fit, diag);
     return status ? status : ERR_COMPILE_NOT_FOUND;
 }
 

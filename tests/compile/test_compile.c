@@ -223,6 +223,56 @@ static void test_not_found(void **state) {
     graph_free(graph);
 }
 
+/* Compiles a text that is refused as not found; the message, its notes and its fix. */
+static DiagEntry *refused_text(const char *text, uint32_t tiles, Diag *diag) {
+    Graph *graph, *expanded;
+    assert_int_equal(graph_parse(text, strlen(text), "text", &graph, NULL), STATUS_OK);
+    assert_int_equal(graph_expand(graph, &expanded, NULL), STATUS_OK);
+    CompileOptions options = {.plan = {.tiles = tiles}, .producer = "test"};
+    CompileResult result;
+    diag_init(diag);
+    assert_int_equal(compile_graph(expanded, NULL, &options, NULL, &result, diag),
+                     ERR_COMPILE_NOT_FOUND);
+    assert_int_equal(diag->count, 1);
+    graph_free(expanded);
+    graph_free(graph);
+    return &diag->entries[0];
+}
+
+/* What no plan can do is named with a way out that does not speak of tiles. */
+static void test_names_operation(void **state) {
+    (void)state;
+    static const char text[] = "input %x \"x\" : f16[45,1]\n"
+                               "parameter %b \"b\" : f16[1,31]\n"
+                               "%s = add %x, %b : f16[45,31]\n"
+                               "parameter %w \"w\" : f16[31,31]\n"
+                               "%p = gemm %s, %w : f16[45,31]\n"
+                               "output %p \"y\"\n";
+    Diag diag;
+    const DiagEntry *entry = refused_text(text, 5, &diag);
+    assert_non_null(strstr(entry->text, "%s (add): a sum of which no operand has the whole shape"));
+    assert_non_null(strstr(entry->text, "not proved"));
+    assert_non_null(strstr(entry->fix, "give the sum one operand of its whole shape"));
+    diag_free(&diag);
+}
+
+/* Where memory is short, the step and what lies there are named. */
+static void test_names_worst_step(void **state) {
+    (void)state;
+    static const char text[] = "input %x \"x\" : f16[500,16]\n"
+                               "parameter %w \"w\" : f16[16,300]\n"
+                               "%h = gemm %x, %w : f16[500,300]\n"
+                               "%g = gelu %h : f16[500,300]\n"
+                               "parameter %v \"v\" : f16[300,16]\n"
+                               "%y = gemm %g, %v : f16[500,16]\n"
+                               "output %y \"y\"\n";
+    Diag diag;
+    const DiagEntry *entry = refused_text(text, 1, &diag);
+    assert_non_null(strstr(entry->notes, "at the worst step, for g, "));
+    assert_non_null(strstr(entry->fix, "--tiles"));
+    diag_free(&diag);
+}
+
 #ifdef __SANITIZE_ADDRESS__
 enum { FEW_ROUNDS = 16 };
 #else
@@ -366,11 +416,27 @@ static void test_loopbacks(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_package),   cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_dumps),     cmocka_unit_test(test_proved_refusal),
-        cmocka_unit_test(test_advice),    cmocka_unit_test(test_giant),
-        cmocka_unit_test(test_not_found), cmocka_unit_test(test_refusals_are_exact),
-        cmocka_unit_test(test_no_memory), cmocka_unit_test(test_loopbacks),
+        cmocka_unit_test(test_package),
+        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_dumps),
+        cmocka_unit_test(test_proved_refusal),
+        cmocka_unit_test(test_advice),
+        cmocka_unit_test(test_giant),
+        cmocka_unit_test(test_not_found),
+        cmocka_unit_test(test_refusals_are_exact),
+        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_loopbacks),
+        cmocka_unit_test(test_package),
+        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_dumps),
+        cmocka_unit_test(test_proved_refusal),
+        cmocka_unit_test(test_advice),
+        cmocka_unit_test(test_giant),
+        cmocka_unit_test(test_not_found),
+        cmocka_unit_test(test_names_operation),
+        cmocka_unit_test(test_names_worst_step),
+        cmocka_unit_test(test_refusals_are_exact),
+        cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
