@@ -423,20 +423,11 @@ int main(void) {
         cmocka_unit_test(test_advice),
         cmocka_unit_test(test_giant),
         cmocka_unit_test(test_not_found),
-        cmocka_unit_test(test_refusals_are_exact),
-        cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_loopbacks),
-        cmocka_unit_test(test_package),
-        cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_dumps),
-        cmocka_unit_test(test_proved_refusal),
-        cmocka_unit_test(test_advice),
-        cmocka_unit_test(test_giant),
-        cmocka_unit_test(test_not_found),
         cmocka_unit_test(test_names_operation),
         cmocka_unit_test(test_names_worst_step),
         cmocka_unit_test(test_refusals_are_exact),
         cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_loopbacks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
