@@ -204,6 +204,14 @@ static void place_device_inputs(const Graph *graph, const PlanOptions *options, 
     }
 }
 
+bool task_on_chip(const Graph *graph, const GemmOperand *operand, bool device_input) {
+    switch (graph->ops.items[graph->values.items[operand->source].op].kind) {
+    case GRAPH_PARAMETER: return false;
+    case GRAPH_INPUT: return device_input;
+    default: return true;
+    }
+}
+
 Status task_find(const Graph *graph, const PlanOptions *options, PlanTask *task, Diag *diag) {
     *task = (PlanTask){.kind = TASK_CAST, .op = only_cast(graph, options)};
     if (task->op != GRAPH_NONE) {

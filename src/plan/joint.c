@@ -44,14 +44,8 @@ static Status no_memory(Diag *diag) {
 
 /* ---- products */
 
-/* Does the operand come from another operation, or lie on the chip as a device input does? */
 static bool on_chip(const Joint *joint, const GemmOperand *operand) {
-    uint32_t made_by = joint->graph->values.items[operand->source].op;
-    switch (joint->graph->ops.items[made_by].kind) {
-    case GRAPH_PARAMETER: return false;
-    case GRAPH_INPUT: return joint->search->options.device_input;
-    default: return true;
-    }
+    return task_on_chip(joint->graph, operand, joint->search->options.device_input);
 }
 
 static bool is_alike(const Joint *joint, uint32_t a, uint32_t b) {

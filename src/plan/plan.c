@@ -288,9 +288,7 @@ static bool is_valid(const GemmChoice *choice, const PlanGemm *gemm) {
         int role = gemm_operand(choice, ROLE_LEFT) == i ? ROLE_LEFT : ROLE_RIGHT;
         uint32_t users = gemm_users(choice, role), copies = choice->operands[i].copies;
         const GemmOperand *operand = &gemm->operands[i];
-        /* Those on the chip are priced as if they were cast. */
-        bool cast = operand->cast != GRAPH_NONE || operand->fixed,
-             moves = gemm_moves(gemm, choice, i);
+        bool cast = operand->cast != GRAPH_NONE, moves = gemm_moves(gemm, choice, i);
         if (users % copies != 0 || (operand->device && copies != 1) ||
             (choice->operands[i].early && !(cast && moves)) ||
             ((choice->operands[i].fast || choice->operands[i].half) && !cast))
@@ -298,6 +296,16 @@ static bool is_valid(const GemmChoice *choice, const PlanGemm *gemm) {
     }
     GemmExtents part = gemm_part(gemm, choice);
     return choice->owner_rows <= part.rows && choice->owner_columns <= part.groups;
+}
+
+/* The operand as the search has it, for which each product is a graph of its own (joint.c). */
+static void search_operand(const Graph *graph, const PlanOptions *options, PrecisionKind precision,
+                           GemmOperand *operand) {
+    operand->device = task_on_chip(graph, operand, options->device_input);
+    if (precision != PRECISION_F8F143)
+        operand->cast = GRAPH_NONE;
+    else if (operand->device && operand->cast == GRAPH_NONE)
+        operand->cast = graph->values.items[operand->value].op;
 }
 
 /* One "operation" line, the next of the task's. */
@@ -316,7 +324,7 @@ static Status read_choice(const char *line, const char *name, uint32_t number, c
     if (task->kind != TASK_CAST) {
         PlanGemm gemm = task->kind == TASK_GEMM ? task->gemm : gemm_describe(graph, op);
         for (int i = 0; i < 2 && task->kind == TASK_GRAPH; i++)
-            gemm.operands[i].fixed = !gemm.operands[i].parameter;
+            search_operand(graph, &read->options, gemm.precision, &gemm.operands[i]);
         Status status = gemm_check_choice(&gemm, &choice, read->options.tiles, diag);
         if (status)
             return status;

@@ -31,6 +31,10 @@ typedef struct PlanTask {
     PlanUse *uses;
 } PlanTask;
 
+/* Of a graph of several operations: does the operand come from another one, or lie on the chip as a
+ * device input does? Then the search has it cast if it is in F143, whoever casts it. */
+bool task_on_chip(const Graph *graph, const GemmOperand *operand, bool device_input);
+
 /* ERR_PLAN_GRAPH for what is not covered; a graph of one cast wants both homes forced. task_free in
  * any case. */
 Status task_find(const Graph *graph, const PlanOptions *options, PlanTask *task, Diag *diag);

@@ -151,6 +151,43 @@ static void test_explanation(void **state) {
     graph_free(graph);
 }
 
+/* What no search chooses is no plan, though it could be computed: a cast where there is none,
+ * copies of what lies on the chip once. */
+static void test_choices(void **state) {
+    (void)state;
+    static const char *const operands[][3] = {
+        /* written by the search, refused, refused */
+        {"left=3 right=1\n", "left=3,fast right=1\n", "left=3 right=1,half\n"},
+        {"left=1 right=1\n", "left=3 right=1\n", "left=1,early right=1\n"},
+    };
+    static const char head[] = "plan tiles=8\n"
+                               "operation h grid=1,3,1 weights=standard fast=columns owners=1,1 ";
+    static const char next[] = "operation y grid=1,3,1 weights=standard fast=columns owners=1,1 ";
+    static const char graph_text[] = "input %x \"x\" : f16[16,48]\n"
+                                     "parameter %w \"w\" : f16[48,48]\n"
+                                     "parameter %v \"v\" : f16[48,48]\n"
+                                     "%h = gemm %x, %w : f16[16,48]\n"
+                                     "%y = gemm %h, %v : f16[16,48]\n"
+                                     "output %y \"y\"\n";
+    Graph *graph;
+    assert_int_equal(graph_parse(graph_text, strlen(graph_text), "test", &graph, NULL), STATUS_OK);
+    for (int a = 0; a < 3; a++)
+        for (int b = 0; b < 3; b++) {
+            char *text = mem_printf("%s%s%s%s", head, operands[0][a], next, operands[1][b]);
+            Plan plan;
+            Diag diag;
+            diag_init(&diag);
+            Status status = plan_parse(text, "test", graph, &plan, &diag);
+            /* The choices are good; the rest of the text is missing. */
+            assert_int_equal(status, a + b == 0 ? ERR_PLAN_MISMATCH : ERR_PLAN_TEXT);
+            assert_int_equal(diag.entries[0].place.line, a > 0 ? 2 : 3 + (b == 0));
+            plan_free(&plan);
+            diag_free(&diag);
+            mem_free(text);
+        }
+    graph_free(graph);
+}
+
 /* An early cast that was chosen and cannot be done is told as what is done. */
 static void test_explained_casts(void **state) {
     (void)state;
@@ -192,9 +229,10 @@ static void test_explained_casts(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),  cmocka_unit_test(test_changes),
-        cmocka_unit_test(test_mismatch),    cmocka_unit_test(test_grid_text),
-        cmocka_unit_test(test_explanation), cmocka_unit_test(test_explained_casts),
+        cmocka_unit_test(test_round_trip),      cmocka_unit_test(test_changes),
+        cmocka_unit_test(test_choices),         cmocka_unit_test(test_mismatch),
+        cmocka_unit_test(test_grid_text),       cmocka_unit_test(test_explanation),
+        cmocka_unit_test(test_explained_casts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
