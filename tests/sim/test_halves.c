@@ -1,6 +1,7 @@
 /* F16 instructions over all halves: arithmetic, comparisons, minimum, maximum and clamp of every
- * half with a set of partners, in all rounding modes (test_pairs.c takes every partner); conversions
- * of every half and every FP8 code. The expected values are computed apart, from real numbers. */
+ * half with a set of partners, in all rounding modes (test_pairs.c takes every partner);
+ * conversions of every half and every FP8 code. The expected values are computed apart, from real
+ * numbers. */
 #include "testing.h"
 
 #include "base/random.h"
