@@ -146,6 +146,85 @@ static void explain_others(const PlanSearch *search, size_t chosen, bool same, i
     }
 }
 
+/* What of a choice decides the format of one value: an operand, the class of the weights, or the
+ * owners of the result. */
+typedef enum Part { PART_LEFT, PART_RIGHT, PART_WEIGHTS, PART_OWNERS, PARTS } Part;
+
+/* Of the same grid, with nothing else chosen otherwise than this? The numbering of tiles follows.
+ */
+static bool differs_in(const GemmChoice *chosen, const GemmChoice *other, Part part) {
+    GemmChoice same = *other;
+    same.rows_fast = chosen->rows_fast;
+    if (part == PART_WEIGHTS)
+        same.weights = chosen->weights;
+    if (part == PART_LEFT || part == PART_RIGHT)
+        same.operands[part] = chosen->operands[part];
+    if (part == PART_OWNERS) {
+        same.owner_rows = chosen->owner_rows;
+        same.owner_columns = chosen->owner_columns;
+        same.wide_sum = chosen->wide_sum;
+    }
+    return !plan_choice_equal(other, chosen) && plan_choice_equal(&same, chosen);
+}
+
+static void describe_part(const GemmChoice *choice, Part part, bool cast, FILE *out) {
+    if (part == PART_WEIGHTS) {
+        fprintf(out, "in %s memory", memory_class_name(choice->weights));
+    } else if (part == PART_OWNERS) {
+        fprintf(out, "%u x %u owners, parts received in %s memory", choice->owner_rows,
+                choice->owner_columns,
+                memory_class_name(choice->wide_sum ? MEMORY_INTERLEAVED : MEMORY_STANDARD));
+    } else {
+        const OperandChoice *operand = &choice->operands[part];
+        fprintf(out, "%u %s", operand->copies, operand->copies == 1 ? "copy" : "copies");
+        if (cast)
+            fprintf(out, ", cast %s to %s panels from %s memory",
+                    operand->early ? "before it moves" : "where it is used",
+                    operand->half ? "half" : "whole",
+                    memory_class_name(operand->fast ? MEMORY_INTERLEAVED : MEMORY_STANDARD));
+    }
+}
+
+/* One value of a product: its format as chosen, and what the next best ones would cost. */
+static void explain_part_formats(const PlanSearch *search, size_t chosen, Part part, bool cast,
+                                 const char *name, FILE *out) {
+    enum { SHOWN = 4 };
+    const PlanCandidate *best = &search->candidates[chosen];
+    int shown = 0;
+    fprintf(out, "  %s%%%s: ", part == PART_OWNERS ? "result " : "operand ", name);
+    describe_part(&best->gemm, part, cast, out);
+    fputs("\n", out);
+    for (size_t i = 0; i < search->count && shown < SHOWN; i++) {
+        const PlanCandidate *other = &search->candidates[i];
+        if (!differs_in(&best->gemm, &other->gemm, part))
+            continue;
+        fprintf(out, "    %+" PRId64 " cycles, %+" PRId64 " bytes a tile: ",
+                (int64_t)(other->cycles - best->cycles),
+                (int64_t)(other->tile_bytes - best->tile_bytes));
+        describe_part(&other->gemm, part, cast, out);
+        fputs("\n", out);
+        shown++;
+    }
+    if (shown == 0)
+        fputs("    no other one was priced for this grid\n", out);
+}
+
+/* The operands and the result of a product that the search knows as `gemm`. */
+static void explain_formats(const PlanSearch *search, const PlanGemm *gemm, const bool cast[2],
+                            const Graph *graph, size_t chosen, FILE *out) {
+    const GemmChoice *choice = &search->candidates[chosen].gemm;
+    int right = gemm_operand(choice, ROLE_RIGHT);
+    for (int i = 0; i < 2; i++) {
+        const char *name = graph->values.items[gemm->operands[i].value].name;
+        explain_part_formats(search, chosen, (Part)i, cast[i], name, out);
+        if (i == right)
+            explain_part_formats(search, chosen, PART_WEIGHTS, false, name, out);
+    }
+    if (choice->inner > 1)
+        explain_part_formats(search, chosen, PART_OWNERS, false,
+                             graph->values.items[gemm->result].name, out);
+}
+
 static void explain_gemm(const PlanSearch *search, const PlanGemm *gemm, const Plan *plan,
                          size_t chosen, FILE *out) {
     const PlanCandidate *best = &search->candidates[chosen];
@@ -161,6 +240,9 @@ static void explain_gemm(const PlanSearch *search, const PlanGemm *gemm, const P
     for (uint32_t i = 0; i < plan->step_count; i++)
         if (plan->steps[i].kind == PLAN_GEMM)
             explain_part(gemm, best, plan->steps[i].cycles, out);
+    const bool cast[] = {gemm->operands[0].cast != GRAPH_NONE,
+                         gemm->operands[1].cast != GRAPH_NONE};
+    explain_formats(search, gemm, cast, search->graph, chosen, out);
 }
 
 /* Of one product of several: its grid, and what others would have cost alone. */
@@ -186,6 +268,15 @@ static void explain_product(const PlanSearch *search, const PlanProduct *product
             product->search.candidates[at].cycles, at);
     explain_others(&product->search, at, true, 3, out);
     explain_others(&product->search, at, false, 5, out);
+    fprintf(out, "  formats, and what others of this grid would change, alone:\n");
+    bool cast[2];
+    for (int i = 0; i < 2; i++) {
+        const GemmOperand *operand = &gemm.operands[i];
+        cast[i] = gemm.precision == PRECISION_F8F143 &&
+                  (operand->cast != GRAPH_NONE ||
+                   task_on_chip(search->graph, operand, search->options.device_input));
+    }
+    explain_formats(&product->search, &gemm, cast, search->graph, at, out);
 }
 
 static void explain_graph(const PlanSearch *search, size_t chosen, const PlanTask *task,

@@ -91,6 +91,36 @@ static void test_bench(void **state) {
     }
 }
 
+/* Every value's format with what others would change, and why each step exists, for the published
+ * case of an early cast. */
+static void test_explain_formats(void **state) {
+    (void)state;
+    static const char command[] =
+        "bench mlp --tokens 128 --width 128 --hidden 512 --tiles 64 --fp8-scale -4 --cast early ";
+    static const char *const wanted[] = {
+        "  operand %x: 32 copies\n    no other one was priced for this grid\n",
+        "  operand %block0.up.weight: in interleaved memory\n"
+        "    +131 cycles, +0 bytes a tile: in standard memory\n",
+        "  operand %act.cast: 1 copy, cast before it moves to half panels from interleaved memory\n"
+        "    +80 cycles, +0 bytes a tile: 1 copy, cast before it moves to whole panels from "
+        "interleaved memory\n",
+        "  result %down: 4 x 1 owners, parts received in interleaved memory\n"
+        "    +114 cycles, +0 bytes a tile: 4 x 1 owners, parts received in standard memory\n",
+        "value by value, where they lie, and cast by the same kernel\n",
+        "these values do not lie where they are used (%act.cast:moved)\n",
+        "each owner of a piece gets it from the other inner parts (%down:received)\n",
+        "  %act.cast: 1 copy, 65536 bytes in all, 1024 on the fullest tile\n",
+    };
+    char line[200];
+    snprintf(line, sizeof line, "%s--explain --json", command);
+    json_t *root = document(line, 0);
+    for (size_t i = 0; i < COUNT_OF(wanted); i++)
+        if (!strstr(string(root, "explanation"), wanted[i]))
+            fail_msg("no \"%s\" in\n%s", wanted[i], string(root, "explanation"));
+    assert_true(truth(root, "bit_exact") && real(root, "max_abs_error") <= 0.08);
+    json_decref(root);
+}
+
 static void test_bench_text(void **state) {
     (void)state;
     expect("bench gemm --rows 20 --inner 40 --columns 30 --tiles 4 --threads 1 --seed 7", 0,
@@ -376,6 +406,7 @@ static void test_assembler(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bench),
+        cmocka_unit_test(test_explain_formats),
         cmocka_unit_test(test_bench_text),
         cmocka_unit_test(test_bench_is_deterministic),
         cmocka_unit_test(test_refusal),
