@@ -22,6 +22,8 @@ typedef struct Bench {
     const TwBenchOptions *options;
     TwBenchReport *report;
     const TwGraph *graph;
+    Graph *cut;           /* what the package was planned for, if hidden columns are cut */
+    const Graph *planned; /* that, or the graph itself */
     TwWeights *weights;
     TwDevice *device;
 } Bench;
@@ -72,6 +74,18 @@ static TwStatus pass_through_file(const Bench *bench, const TwPackage *compiled)
     return status;
 }
 
+/* The graph that the package's plan is of. */
+static TwStatus find_planned(Bench *bench) {
+    const Graph *graph = bench->graph->graph;
+    const char *blocks = tw_package_note(bench->report->package, "hidden blocks");
+    Status status = STATUS_OK;
+    if (blocks)
+        status = graph_cut_hidden(graph, (uint32_t)strtoul(blocks, NULL, 10), &bench->cut,
+                                  &bench->context->diag);
+    bench->planned = bench->cut ? bench->cut : graph;
+    return (TwStatus)status;
+}
+
 static TwStatus compile_bench(Bench *bench) {
     const TwBenchOptions *options = bench->options;
     TwPackage *compiled = NULL;
@@ -83,6 +97,8 @@ static TwStatus compile_bench(Bench *bench) {
                             &compiled, &bench->report->compile);
     if (status == 0)
         status = pass_through_file(bench, compiled);
+    if (status == 0)
+        status = find_planned(bench);
     tw_package_free(compiled);
     return status;
 }
@@ -90,7 +106,7 @@ static TwStatus compile_bench(Bench *bench) {
 /* Plain, then with samples; both must give the output that is checked, which is read last. */
 static TwStatus run_bench(Bench *bench) {
     TwBenchReport *report = bench->report;
-    const Graph *graph = bench->graph->graph;
+    const Graph *graph = bench->planned;
     Diag *diag = &bench->context->diag;
     TwStatus status = api_device_open(bench->context, report->package, true, &bench->device);
     for (uint32_t op = 0; op < graph->ops.count && status == 0; op++)
@@ -116,19 +132,18 @@ static TwStatus run_bench(Bench *bench) {
 /* The arrays that a check needs, by graph value. */
 typedef struct Checked {
     Plan plan;
-    const void **given;
-    void **inputs; /* the generated ones of these */
+    const void **given; /* codes of inputs and parameters of what was planned */
+    Arena arena;        /* holds some of them */
     void **twin;
     double **reference;
 } Checked;
 
 static bool open_checked(const Bench *bench, Checked *checked) {
-    size_t count = bench->graph->graph->values.count;
+    size_t count = bench->planned->values.count;
     checked->given = mem_alloc(count, sizeof *checked->given);
-    checked->inputs = mem_alloc(count, sizeof *checked->inputs);
     checked->twin = mem_alloc(count, sizeof *checked->twin);
     checked->reference = mem_alloc(count, sizeof *checked->reference);
-    return checked->given && checked->inputs && checked->twin && checked->reference;
+    return checked->given && checked->twin && checked->reference;
 }
 
 static void free_all(void **blocks, size_t count) {
@@ -138,44 +153,51 @@ static void free_all(void **blocks, size_t count) {
 }
 
 static void close_checked(const Bench *bench, Checked *checked) {
-    size_t count = bench->graph->graph->values.count;
-    free_all(checked->inputs, count);
+    size_t count = bench->planned->values.count;
     free_all(checked->twin, count);
     free_all((void **)checked->reference, count);
     mem_free(checked->given);
+    arena_free(&checked->arena);
     plan_free(&checked->plan);
+}
+
+static Status generate_input(const Bench *bench, const GraphOp *input, Arena *arena,
+                             const void **given) {
+    const GraphValue *value = &bench->graph->graph->values.items[input->result];
+    uint64_t count;
+    shape_count(&value->shape, &count);
+    void *codes = arena_alloc(arena, count, precision_bytes(value->precision));
+    if (!codes)
+        return (Status)api_no_memory(bench->context);
+    given[input->result] = codes;
+    return model_generate_codes(input->name, count, bench->options->seed, INPUT_SIGMA,
+                                value->precision, codes, NULL, &bench->context->diag);
 }
 
 /* Codes of all inputs and parameters. */
 static Status give_codes(const Bench *bench, Checked *checked) {
     const Graph *graph = bench->graph->graph;
     const ModelParameters *parameters = &bench->weights->parameters;
+    const void **given = ARENA_NEW(&checked->arena, const void *, graph->values.count);
+    if (!given)
+        return (Status)api_no_memory(bench->context);
     for (size_t i = 0; i < parameters->count; i++)
-        checked->given[graph->ops.items[parameters->items[i].op].result] =
-            parameters->items[i].codes;
+        given[graph->ops.items[parameters->items[i].op].result] = parameters->items[i].codes;
     Status status = STATUS_OK;
-    for (size_t op = 0; op < graph->ops.count && status == STATUS_OK; op++) {
-        if (graph->ops.items[op].kind != GRAPH_INPUT)
-            continue;
-        uint32_t v = graph->ops.items[op].result;
-        const GraphValue *value = &graph->values.items[v];
-        uint64_t count;
-        shape_count(&value->shape, &count);
-        void *codes = mem_alloc(count, precision_bytes(value->precision));
-        if (!codes)
-            return (Status)api_no_memory(bench->context);
-        checked->given[v] = checked->inputs[v] = codes;
-        status =
-            model_generate_codes(graph->ops.items[op].name, count, bench->options->seed,
-                                 INPUT_SIGMA, value->precision, codes, NULL, &bench->context->diag);
-    }
+    for (size_t op = 0; op < graph->ops.count && status == STATUS_OK; op++)
+        if (graph->ops.items[op].kind == GRAPH_INPUT)
+            status = generate_input(bench, &graph->ops.items[op], &checked->arena, given);
+    if (status == STATUS_OK && bench->cut)
+        return graph_cut_codes(graph, bench->cut, given, &checked->arena, checked->given,
+                               &bench->context->diag);
+    memcpy(checked->given, given, graph->values.count * sizeof *given);
     return status;
 }
 
 /* Adds an output's errors to the report. */
 static Status compare_output(const Bench *bench, const Checked *checked, const GraphOp *output) {
     uint32_t v = output->operands[0];
-    const GraphValue *value = &bench->graph->graph->values.items[v];
+    const GraphValue *value = &bench->planned->values.items[v];
     TwBenchReport *report = bench->report;
     uint64_t count;
     shape_count(&value->shape, &count);
@@ -198,7 +220,7 @@ static Status compare_output(const Bench *bench, const Checked *checked, const G
 }
 
 static Status compute_checked(const Bench *bench, Checked *checked) {
-    const Graph *graph = bench->graph->graph;
+    const Graph *graph = bench->planned;
     TwContext *context = bench->context;
     Diag *diag = &context->diag;
     if (!open_checked(bench, checked))
@@ -217,7 +239,7 @@ static Status compute_checked(const Bench *bench, Checked *checked) {
 }
 
 static TwStatus check_bench(const Bench *bench) {
-    const Graph *graph = bench->graph->graph;
+    const Graph *graph = bench->planned;
     TwBenchReport *report = bench->report;
     Checked checked = {0};
     Status status = compute_checked(bench, &checked);
@@ -226,8 +248,9 @@ static TwStatus check_bench(const Bench *bench) {
         if (graph->ops.items[op].kind == GRAPH_OUTPUT)
             status = compare_output(bench, &checked, &graph->ops.items[op]);
     unsigned casts = 0;
-    for (size_t op = 0; op < graph->ops.count; op++)
-        casts += graph->ops.items[op].kind == GRAPH_CAST;
+    const Graph *whole = bench->graph->graph;
+    for (size_t op = 0; op < whole->ops.count; op++)
+        casts += whole->ops.items[op].kind == GRAPH_CAST;
     report->pass =
         report->bit_exact && report->rel_rms_error <= TW_BENCH_MAX_RMS * MAX_OF(casts, 1u);
     close_checked(bench, &checked);
@@ -245,6 +268,7 @@ TwStatus tw_bench(TwContext *context, const TwGraph *graph, const TwBenchOptions
         status = check_bench(&bench);
     tw_device_close(bench.device);
     tw_weights_free(bench.weights);
+    graph_free(bench.cut);
     return status;
 }
 

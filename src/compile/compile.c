@@ -22,6 +22,10 @@ typedef struct Compiler {
     Diag *diag;
     Attempt attempt;
     char *explanation; /* NULL for a given plan */
+    uint32_t blocks;   /* into which hidden columns are cut; 1: they are not */
+    Graph *cut;        /* then the graph, and codes of its parameters */
+    const void **pieces;
+    Arena arena;
 } Compiler;
 
 static Status no_memory(const Compiler *compiler) {
@@ -29,12 +33,17 @@ static Status no_memory(const Compiler *compiler) {
 }
 
 /* plan_explain as a string for mem_free; NULL without memory. */
-static char *explain(const PlanSearch *search, size_t chosen) {
+static char *explain(const PlanSearch *search, size_t chosen, uint32_t blocks) {
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
     if (!out)
         return NULL;
+    if (blocks > 1)
+        fprintf(out,
+                "hidden columns are computed in up to %u blocks, one after the other: no plan was "
+                "found that has room for all of them\n",
+                blocks);
     plan_explain(search, chosen, out);
     bool good = fclose(out) == 0;
     char *copy = good && text ? mem_strdup(text) : NULL;
@@ -42,8 +51,9 @@ static char *explain(const PlanSearch *search, size_t chosen) {
     return copy;
 }
 
-/* again: after nothing was found that fits, among all that may take less memory. */
-static Status search_and_select(Compiler *compiler, bool again, PlanSearch *search,
+/* again: after nothing was found that fits, among all that may take less memory. Tries `most` plans
+ * at most. */
+static Status search_and_select(Compiler *compiler, bool again, size_t most, PlanSearch *search,
                                 Selection *selection) {
     CompileResult *result = compiler->result;
     PlanOptions options = compiler->options->plan;
@@ -55,6 +65,7 @@ static Status search_and_select(Compiler *compiler, bool again, PlanSearch *sear
     Status status = plan_search(compiler->graph, &options, search, compiler->diag);
     count_time(&result->seconds[COMPILE_PLAN], &since);
     result->candidates = search->grids;
+    search->count = MIN_OF(search->count, most);
     return status
                ? status
                : select_candidate(search, compiler->pool, result->seconds, compiler->options->rank,
@@ -80,6 +91,64 @@ static Status merge(Compiler *compiler) {
     return STATUS_OK;
 }
 
+static Status take_chosen(Compiler *compiler, const PlanSearch *search,
+                          const Selection *selection) {
+    CompileResult *result = compiler->result;
+    result->rejected = selection->failed;
+    result->finalist_count = selection->finalist_count;
+    memcpy(result->finalists, selection->finalists, sizeof result->finalists);
+    compiler->explanation = explain(search, selection->chosen, compiler->blocks);
+    return compiler->explanation ? merge(compiler) : no_memory(compiler);
+}
+
+/* From now on `cut` is what is compiled. */
+static Status take_cut(Compiler *compiler, Graph *cut, uint32_t blocks) {
+    const Graph *whole = compiler->graph;
+    compiler->cut = cut;
+    compiler->blocks = blocks;
+    compiler->pieces = mem_alloc(cut->values.count, sizeof *compiler->pieces);
+    if (!compiler->pieces)
+        return no_memory(compiler);
+    Status status = graph_cut_codes(whole, cut, compiler->parameters, &compiler->arena,
+                                    compiler->pieces, compiler->diag);
+    compiler->graph = cut;
+    compiler->parameters = compiler->pieces;
+    return status;
+}
+
+/* Blocks that are tried, fewest first: each wants phases, and rows, of its own. */
+static const uint32_t tried_blocks[] = {4, 8, 16};
+enum { TRIED_PLANS = 4 }; /* of each number */
+
+/* Nothing fits that has all hidden columns at once: looks for a plan that computes them in blocks;
+ * *found tells whether there is one. */
+static Status choose_blocks(Compiler *compiler, bool *found) {
+    const Graph *whole = compiler->graph;
+    Status status = STATUS_OK;
+    *found = false;
+    for (size_t i = 0; i < COUNT_OF(tried_blocks) && !status && !*found; i++) {
+        Graph *cut;
+        PlanSearch search = {.is_graph = true}; /* as any search for it would say */
+        Selection selection = {0};
+        status = graph_cut_hidden(whole, tried_blocks[i], &cut, compiler->diag);
+        if (status || !cut)
+            return status;
+        compiler->graph = cut;
+        status = search_and_select(compiler, true, TRIED_PLANS, &search, &selection);
+        compiler->graph = whole;
+        *found = !status && selection.chosen < search.count;
+        if (*found) {
+            status = take_cut(compiler, cut, tried_blocks[i]);
+            if (!status)
+                status = take_chosen(compiler, &search, &selection);
+        } else {
+            graph_free(cut);
+        }
+        plan_search_free(&search);
+    }
+    return status;
+}
+
 /* Searches, at first near the best plan, and takes the first candidate that can be placed. */
 static Status choose(Compiler *compiler) {
     CompileResult *result = compiler->result;
@@ -92,18 +161,16 @@ static Status choose(Compiler *compiler) {
                                    &result->refusal, compiler->diag);
     if (status)
         return status;
-    status = search_and_select(compiler, false, &search, &selection);
+    status = search_and_select(compiler, false, SIZE_MAX, &search, &selection);
     if (!status && selection.chosen == search.count && search.left_out)
-        status = search_and_select(compiler, true, &search, &selection);
-    if (!status && selection.chosen == search.count) {
+        status = search_and_select(compiler, true, SIZE_MAX, &search, &selection);
+    bool found = !status && selection.chosen < search.count;
+    if (found)
+        status = take_chosen(compiler, &search, &selection);
+    else if (!status)
+        status = choose_blocks(compiler, &found);
+    if (!status && !found)
         status = refuse(&search, &selection, compiler->pool, &result->refusal, compiler->diag);
-    } else if (!status) {
-        result->rejected = selection.failed;
-        result->finalist_count = selection.finalist_count;
-        memcpy(result->finalists, selection.finalists, sizeof result->finalists);
-        compiler->explanation = explain(&search, selection.chosen);
-        status = compiler->explanation ? merge(compiler) : no_memory(compiler);
-    }
     plan_search_free(&search);
     return status;
 }
@@ -218,6 +285,8 @@ static Status add_notes(Compiler *compiler) {
         status = add_note(compiler, "plan", plan_print(compiler->graph, &compiler->attempt.plan));
     if (!status && compiler->explanation)
         status = add_note(compiler, "explanation", mem_strdup(compiler->explanation));
+    if (!status && compiler->cut)
+        status = add_note(compiler, "hidden blocks", mem_printf("%u", compiler->blocks));
     return status;
 }
 
@@ -282,12 +351,16 @@ Status compile_graph(const Graph *graph, const void *const *parameters,
                          .options = options,
                          .pool = pool,
                          .result = result,
-                         .diag = diag};
+                         .diag = diag,
+                         .blocks = 1};
     Status status = options->given ? take_given(&compiler) : choose(&compiler);
     if (!status)
         status = finish(&compiler);
     attempt_free(&compiler.attempt);
     mem_free(compiler.explanation);
+    mem_free(compiler.pieces);
+    arena_free(&compiler.arena);
+    graph_free(compiler.cut);
     if (status && result->package) {
         package_free(result->package);
         result->package = NULL;

@@ -137,7 +137,7 @@ Status graph_add_op(Graph *graph, GraphOp op, const uint32_t *operands, const Gr
     op.operands = copy;
     op.result = op.result_count ? (uint32_t)graph->values.count : GRAPH_NONE;
     op.line = graph->place.line;
-    op.first = GRAPH_NONE;
+    op.first = op.first_block = GRAPH_NONE;
     if (define(graph, &op, results) != STATUS_OK)
         return no_memory(diag);
     graph->ops.items[graph->ops.count++] = op;

@@ -59,6 +59,11 @@ typedef struct GraphRows {
     uint32_t block, period, step;
 } GraphRows;
 
+/* Where, in the graph before graph_cut_hidden, an input's or parameter's matrix begins. */
+typedef struct GraphPiece {
+    uint32_t value, row, column;
+} GraphPiece;
+
 typedef struct GraphOp {
     GraphOpKind kind;
     uint32_t operand_count;
@@ -81,6 +86,10 @@ typedef struct GraphOp {
     /* Expanded graph: the operation in the first iteration that this one of a later iteration
      * repeats with other parameters, itself in the first, GRAPH_NONE outside of repeats. */
     uint32_t first;
+    /* Made by graph_cut_hidden: an input or parameter is this piece; an operation of a block does
+     * for it what this one does for the first block (GRAPH_NONE: of no block). */
+    GraphPiece piece;
+    uint32_t first_block;
 } GraphOp;
 
 struct Graph {
@@ -198,9 +207,21 @@ Status graph_expand(const Graph *graph, Graph **expanded, Diag *diag);
  * each, %y.0, %y.1, …, on GRAPH_ROWS of its operands, and of every sum whose operands' rows meet in
  * turn sums of such ranges, in which an operand has all rows or one. GELU follows piece by piece;
  * what takes a piece takes it as it is, and what takes more of the value has them put together by
- * GRAPH_STACK. Where an operand is cast, its matrices are. The result is for plans and checks; it cannot be read
- * back from its text. */
+ * GRAPH_STACK. Where an operand is cast, its matrices are. The result is for plans and checks; it
+ * cannot be read back from its text. */
 Status graph_split(const Graph *graph, Graph **split, Diag *diag);
+
+/* The same computation with less memory: a product by a parameter whose result goes, value by value
+ * (GELU, casts, parameters of one row added), into one other product by a parameter is cut by its
+ * columns into up to `blocks` blocks of 32 or a multiple. Block after block, its columns are
+ * computed, what is made of them, and their part of the second product, which is added, in F16, to
+ * the parts before. Blocks of parameters are parameters: "w[:,0:64]". Of an expanded graph after
+ * graph_split; *cut is NULL if nothing in it is like that. graph_print of it can be read. */
+Status graph_cut_hidden(const Graph *graph, uint32_t blocks, Graph **cut, Diag *diag);
+/* given: codes by value of `graph`, of inputs and parameters (NULL: not given); pieces: the same of
+ * `cut`. They lie in `arena` or where the given ones do. */
+Status graph_cut_codes(const Graph *graph, const Graph *cut, const void *const *given, Arena *arena,
+                       const void **pieces, Diag *diag);
 
 /* Extents of a GEMM after its transposes, and of how many products of such matrices it is. */
 typedef struct GraphGemm {

@@ -19,6 +19,9 @@ Status graph_create_like(const Graph *graph, Graph **created, Diag *diag);
 /* Adds the same operation with one result, or an output, to another graph. */
 Status graph_add_same(Graph *out, const Graph *from, const GraphOp *op, const char *name,
                       const uint32_t *operands, uint32_t *value, Diag *diag);
+/* `name` (NULL: none), with '_' in front as often as it is in use in either graph; NULL without
+ * memory. */
+const char *graph_fresh_name(Arena *arena, const Graph *out, const Graph *from, const char *name);
 /* All values become matrices, as graph_expand says. */
 Status graph_flatten(Graph *graph, Diag *diag);
 

@@ -23,15 +23,19 @@ static Status no_memory(Diag *diag) {
     return diag_error(diag, ERR_NO_MEMORY, DIAG_NOWHERE, "no memory left for the graph");
 }
 
+const char *graph_fresh_name(Arena *arena, const Graph *out, const Graph *from, const char *name) {
+    uint64_t value;
+    while (name && (strmap_get(out->value_names, name, &value) ||
+                    strmap_get(from->value_names, name, &value)))
+        name = arena_printf(arena, "_%s", name);
+    return name;
+}
+
 /* "result.part.number", with more in front if such a name is in use. */
 static const char *fresh_name(Split *split, const char *result, const char *part, uint64_t number) {
     const char *name =
         arena_printf(&split->arena, "%s%s.%llu", result, part, (unsigned long long)number);
-    uint64_t value;
-    while (name && (strmap_get(split->out->value_names, name, &value) ||
-                    strmap_get(split->from->value_names, name, &value)))
-        name = arena_printf(&split->arena, "_%s", name);
-    return name;
+    return graph_fresh_name(&split->arena, split->out, split->from, name);
 }
 
 static bool is_batched(const GraphOp *op) {

@@ -30,6 +30,7 @@ typedef struct Joint {
     const PlanTask *task;
     PriceTable *table;
     Sketch sketch;
+    bool cut;            /* some products are blocks of cut ones */
     uint32_t *product;   /* [choosing]: which one it is */
     GemmChoice *choices; /* [choosing]: what is being priced */
     uint32_t *at;        /* [products]: choice of each */
@@ -48,9 +49,16 @@ static bool on_chip(const Joint *joint, const GemmOperand *operand) {
     return task_on_chip(joint->graph, operand, joint->search->options.device_input);
 }
 
+/* Blocks of a cut product are alike, also the last one, which may have fewer columns. */
+static uint32_t first_alike(const Graph *graph, uint32_t op) {
+    uint32_t first = graph->ops.items[op].first_block;
+    return first == GRAPH_NONE ? op : first;
+}
+
 static bool is_alike(const Joint *joint, uint32_t a, uint32_t b) {
     const Graph *graph = joint->graph;
-    PlanGemm x = gemm_describe(graph, a), y = gemm_describe(graph, b);
+    PlanGemm x = gemm_describe(graph, first_alike(graph, a));
+    PlanGemm y = gemm_describe(graph, first_alike(graph, b));
     if (x.rows != y.rows || x.inner != y.inner || x.columns != y.columns ||
         x.precision != y.precision || x.scale != y.scale)
         return false;
@@ -168,6 +176,7 @@ static Status find_forces(const Joint *joint) {
  * result; bytes of its parameters on the fullest tile; bytes at its worst step. */
 typedef struct Merit {
     uint64_t cycles, resident, peak;
+    uint64_t weights; /* of resident, the right operand: of a cut product, this block's own */
     bool swapped, early;
     bool half; /* of an early cast: producers may hold half panels */
 } Merit;
@@ -190,8 +199,10 @@ static Merit merit_of(const PlanProduct *product, const PlanGemm *gemm,
         if (!gemm->operands[i].parameter)
             continue;
         Format home = gemm_home_format(product->graph, gemm, choice, i);
-        merit.resident += format_widest_bytes(
+        uint64_t bytes = format_widest_bytes(
             &home, &product->graph->values.items[gemm->operands[i].source].shape);
+        merit.resident += bytes;
+        merit.weights += i ? bytes : 0;
     }
     return merit;
 }
@@ -211,14 +222,25 @@ static int compare_kept(const void *first, const void *second) {
     return (a->merit.cycles > b->merit.cycles) - (a->merit.cycles < b->merit.cycles);
 }
 
-static Status keep_choices(PlanProduct *product, Diag *diag) {
+/* Do the weights of all blocks leave room for the worst step of one? */
+static bool has_room(const Merit *merit, uint32_t blocks) {
+    return merit->weights * (blocks - 1) + merit->peak <=
+           CHIP_TILE_MEM_SIZE - CHIP_SUPPORT_RESERVE_BYTES;
+}
+
+/* blocks: so many products, blocks of a cut one, are cut alike, or 0; then time is what there is,
+ * and what surely has no room is left out. */
+static Status keep_choices(PlanProduct *product, uint32_t blocks, Diag *diag) {
     PlanTask task;
     VEC(Kept) kept = {0};
     Status status = task_find(product->graph, &product->search.options, &task, diag);
-    size_t scanned = MIN_OF(product->search.count, (size_t)SCANNED_CHOICES);
+    size_t scanned =
+        blocks ? product->search.count : MIN_OF(product->search.count, (size_t)SCANNED_CHOICES);
     for (size_t i = 0; i < scanned && !status; i++) {
         const PlanCandidate *candidate = &product->search.candidates[i];
         Kept item = {merit_of(product, &task.gemm, candidate), candidate->gemm};
+        if (blocks && !has_room(&item.merit, blocks))
+            continue;
         bool beaten = false;
         size_t left = 0;
         for (size_t k = 0; k < kept.count && !beaten; k++)
@@ -242,6 +264,15 @@ static Status keep_choices(PlanProduct *product, Diag *diag) {
     return status;
 }
 
+/* Blocks of the cut product that `op` is one of; 0: of none. */
+static uint32_t count_blocks(const Joint *joint, uint32_t op) {
+    const GraphOp *ops = joint->graph->ops.items;
+    uint32_t blocks = 0;
+    for (size_t i = 0; i < joint->task->choosing.count && ops[op].first_block != GRAPH_NONE; i++)
+        blocks += ops[joint->task->choosing.items[i]].first_block == ops[op].first_block;
+    return blocks;
+}
+
 static Status search_product(const Joint *joint, PlanProduct *product) {
     Status status = build_product(joint, product);
     if (status)
@@ -259,7 +290,7 @@ static Status search_product(const Joint *joint, PlanProduct *product) {
     }
     joint->search->grids += product->search.grids;
     joint->search->left_out |= product->search.left_out;
-    return status ? status : keep_choices(product, joint->diag);
+    return status ? status : keep_choices(product, count_blocks(joint, product->op), joint->diag);
 }
 
 /* ---- products that take a result where it lies */
@@ -423,7 +454,7 @@ static bool is_kept(const Joint *joint, const PlanCandidate *candidate, size_t a
 
 /* Keeps the plan of joint->at if it is one of the best. */
 static bool keep(Joint *joint, PlanCandidate candidate) {
-    if (candidate.cycles == 0)
+    if (candidate.cycles == 0 || (joint->cut && bytes_over(joint, &candidate) > 0))
         return true;
     PlanCandidate *items = joint->found.items;
     size_t at = joint->found.count;
@@ -550,8 +581,10 @@ static Status search_all(Joint *joint) {
     joint->at = mem_alloc(count + 1, sizeof *joint->at);
     if (!search->products || !joint->product || !joint->choices || !joint->at)
         return no_memory(joint->diag);
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
         add_product(joint, i);
+        joint->cut |= count_blocks(joint, joint->task->choosing.items[i]) > 0;
+    }
     Status status = find_forces(joint);
     for (uint32_t i = 0; i < search->product_count && !status; i++)
         status = search_product(joint, &search->products[i]);
