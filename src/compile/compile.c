@@ -121,11 +121,13 @@ static const uint32_t tried_blocks[] = {4, 8, 16};
 enum { TRIED_PLANS = 4 }; /* of each number */
 
 /* Nothing fits that has all hidden columns at once: looks for a plan that computes them in blocks;
- * *found tells whether there is one. */
+ * *found tells whether there is one. Grids that are forced are meant for whole products. */
 static Status choose_blocks(Compiler *compiler, bool *found) {
     const Graph *whole = compiler->graph;
     Status status = STATUS_OK;
     *found = false;
+    if (compiler->options->plan.force_count > 0)
+        return STATUS_OK;
     for (size_t i = 0; i < COUNT_OF(tried_blocks) && !status && !*found; i++) {
         Graph *cut;
         PlanSearch search = {.is_graph = true}; /* as any search for it would say */

@@ -203,6 +203,7 @@ Status graph_create_like(const Graph *graph, Graph **created, Diag *diag) {
     if ((*created)->file)
         return STATUS_OK;
     graph_free(*created);
+    *created = NULL;
     return no_memory(diag);
 }
 
