@@ -98,7 +98,9 @@ static Status take_chosen(Compiler *compiler, const PlanSearch *search,
     result->finalist_count = selection->finalist_count;
     memcpy(result->finalists, selection->finalists, sizeof result->finalists);
     compiler->explanation = explain(search, selection->chosen, compiler->blocks);
-    return compiler->explanation ? merge(compiler) : no_memory(compiler);
+    if (!compiler->explanation)
+        return no_memory(compiler);
+    return compiler->cut ? STATUS_OK : merge(compiler); /* memory is short, phases many */
 }
 
 /* From now on `cut` is what is compiled. */
