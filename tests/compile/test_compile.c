@@ -263,7 +263,7 @@ static void test_names_worst_step(void **state) {
                                "parameter %w \"w\" : f16[16,300]\n"
                                "%h = gemm %x, %w : f16[500,300]\n"
                                "%g = gelu %h : f16[500,300]\n"
-                               "parameter %v \"v\" : f16[300,16]\n"
+                               "input %v \"v\" : f16[300,16]\n" /* so that nothing is cut */
                                "%y = gemm %g, %v : f16[500,16]\n"
                                "output %y \"y\"\n";
     Diag diag;
