@@ -24,6 +24,13 @@ typedef struct JointPair {
     uint32_t maker, made, user, used;
 } JointPair;
 
+/* Where memory is so short that parameters get fewer copies, plans leave room for programs, rows
+ * and gaps, of which nothing is known yet, the next ones twice as much, and so on: else all that
+ * are kept would lack a little. */
+enum { MOST_LEVELS = 4, ROOM_BESIDE_VALUES = 48 << 10, GAPS_BETWEEN_PAIRS = 16 << 10 };
+
+typedef VEC(PlanCandidate) PlanList;
+
 typedef struct Joint {
     const Graph *graph;
     PlanSearch *search;
@@ -35,7 +42,8 @@ typedef struct Joint {
     GemmChoice *choices; /* [choosing]: what is being priced */
     uint32_t *at;        /* [products]: choice of each */
     VEC(JointPair) pairs;
-    VEC(PlanCandidate) found;
+    uint32_t level, levels; /* how much room is left beside values, and how often it is raised */
+    PlanList found[MOST_LEVELS];
     Diag *diag;
 } Joint;
 
@@ -395,24 +403,24 @@ static void set_choices(Joint *joint) {
     }
 }
 
-/* Where memory is so short that parameters get fewer copies, plans leave room for programs, rows
- * and gaps, of which nothing is known yet: else all that are kept would lack a little. */
-enum { ROOM_BESIDE_VALUES = 48 << 10, GAPS_BETWEEN_PAIRS = 16 << 10 };
-
-static uint64_t bytes_over(const Joint *joint, const PlanCandidate *candidate) {
-    uint64_t all = CHIP_TILE_MEM_SIZE - CHIP_SUPPORT_RESERVE_BYTES,
-             paired = CHIP_TILE_MEM_BASE + CHIP_TILE_MEM_SIZE - CHIP_REGION1_BASE;
-    if (joint->search->options.fewer_copies) {
-        all -= ROOM_BESIDE_VALUES;
-        paired -= GAPS_BETWEEN_PAIRS;
-    }
+static uint64_t bytes_over(const PlanCandidate *candidate, uint32_t rooms) {
+    const uint64_t all = CHIP_TILE_MEM_SIZE - CHIP_SUPPORT_RESERVE_BYTES -
+                         (uint64_t)rooms * ROOM_BESIDE_VALUES,
+                   paired = CHIP_TILE_MEM_BASE + CHIP_TILE_MEM_SIZE - CHIP_REGION1_BASE -
+                            (uint64_t)rooms * GAPS_BETWEEN_PAIRS;
     uint64_t over = candidate->tile_bytes > all ? candidate->tile_bytes - all : 0;
     return over + (candidate->interleaved > paired ? candidate->interleaved - paired : 0);
 }
 
+static uint32_t rooms_at(const Joint *joint, uint32_t level) {
+    return joint->levels > 1 ? level + 1 : 0;
+}
+
 /* Plans that surely do not fit come last, those that lack least first. */
-static int compare_plans(const Joint *joint, const PlanCandidate *a, const PlanCandidate *b) {
-    uint64_t x = bytes_over(joint, a), y = bytes_over(joint, b);
+static int compare_plans(const Joint *joint, uint32_t level, const PlanCandidate *a,
+                         const PlanCandidate *b) {
+    uint32_t rooms = rooms_at(joint, level);
+    uint64_t x = bytes_over(a, rooms), y = bytes_over(b, rooms);
     if (x != y)
         return x < y ? -1 : 1;
     if (a->cycles != b->cycles)
@@ -438,40 +446,65 @@ static bool price(Joint *joint, PlanCandidate *candidate) {
     return !joint->sketch.no_memory;
 }
 
+static bool is_same_plan(const Joint *joint, const GemmChoice *a, const GemmChoice *b) {
+    size_t same = 0;
+    while (same < joint->task->choosing.count && plan_choice_equal(&a[same], &b[same]))
+        same++;
+    return same == joint->task->choosing.count;
+}
+
 /* Is the plan that is being priced among the kept ones that cost the same, before `at`? */
-static bool is_kept(const Joint *joint, const PlanCandidate *candidate, size_t at) {
-    for (; at > 0 && compare_plans(joint, candidate, &joint->found.items[at - 1]) == 0; at--) {
-        const GemmChoice *kept = joint->found.items[at - 1].choices;
-        size_t same = 0;
-        while (same < joint->task->choosing.count &&
-               plan_choice_equal(&kept[same], &joint->choices[same]))
-            same++;
-        if (same == joint->task->choosing.count)
+static bool is_kept(const Joint *joint, uint32_t level, const PlanCandidate *candidate, size_t at) {
+    const PlanCandidate *items = joint->found[level].items;
+    for (; at > 0 && compare_plans(joint, level, candidate, &items[at - 1]) == 0; at--)
+        if (is_same_plan(joint, items[at - 1].choices, joint->choices))
             return true;
-    }
     return false;
+}
+
+static bool keep_at(Joint *joint, uint32_t level, PlanCandidate candidate) {
+    PlanList *found = &joint->found[level];
+    size_t at = found->count, most = KEPT_PLANS / joint->levels;
+    while (at > 0 && compare_plans(joint, level, &candidate, &found->items[at - 1]) < 0)
+        at--;
+    if (at >= most || is_kept(joint, level, &candidate, at))
+        return true;
+    size_t count = joint->task->choosing.count;
+    GemmChoice *choices = arena_alloc(&joint->search->arena, count, sizeof *choices);
+    if (!choices || !vec_push(found, candidate))
+        return false;
+    memcpy(choices, joint->choices, count * sizeof *choices);
+    candidate.choices = choices;
+    memmove(found->items + at + 1, found->items + at,
+            (found->count - 1 - at) * sizeof *found->items);
+    found->items[at] = candidate;
+    found->count = MIN_OF(found->count, most);
+    return true;
 }
 
 /* Keeps the plan of joint->at if it is one of the best. */
 static bool keep(Joint *joint, PlanCandidate candidate) {
-    if (candidate.cycles == 0 || (joint->cut && bytes_over(joint, &candidate) > 0))
+    bool memory = true;
+    if (candidate.cycles == 0 || (joint->cut && bytes_over(&candidate, rooms_at(joint, 0)) > 0))
         return true;
-    PlanCandidate *items = joint->found.items;
-    size_t at = joint->found.count;
-    while (at > 0 && compare_plans(joint, &candidate, &items[at - 1]) < 0)
-        at--;
-    if (at >= KEPT_PLANS || is_kept(joint, &candidate, at))
-        return true;
-    size_t count = joint->task->choosing.count;
-    GemmChoice *choices = arena_alloc(&joint->search->arena, count, sizeof *choices);
-    if (!choices || !vec_push(&joint->found, candidate))
-        return false;
-    memcpy(choices, joint->choices, count * sizeof *choices);
-    candidate.choices = choices;
-    items = joint->found.items;
-    memmove(items + at + 1, items + at, (joint->found.count - 1 - at) * sizeof *items);
-    items[at] = candidate;
-    joint->found.count = MIN_OF(joint->found.count, (size_t)KEPT_PLANS);
+    for (uint32_t level = 0; level < joint->levels && memory; level++)
+        memory = keep_at(joint, level, candidate);
+    return memory;
+}
+
+/* All that were kept, each once, those that leave more room last. */
+static bool collect(Joint *joint) {
+    PlanList *all = &joint->found[0];
+    for (uint32_t level = 1; level < joint->levels; level++) {
+        const PlanList *found = &joint->found[level];
+        for (size_t i = 0; i < found->count; i++) {
+            bool known = false;
+            for (size_t k = 0; k < all->count && !known; k++)
+                known = is_same_plan(joint, all->items[k].choices, found->items[i].choices);
+            if (!known && !vec_push(all, found->items[i]))
+                return false;
+        }
+    }
     return true;
 }
 
@@ -500,7 +533,8 @@ static bool improve(Joint *joint, uint32_t product, PlanCandidate *best, bool *b
         joint->at[product] = i;
         if (!price(joint, &candidate) || !keep(joint, candidate))
             return false;
-        if (candidate.cycles && (!best->cycles || compare_plans(joint, &candidate, best) < 0)) {
+        if (candidate.cycles &&
+            (!best->cycles || compare_plans(joint, joint->level, &candidate, best) < 0)) {
             *best = candidate;
             kept = i;
             *better = true;
@@ -592,8 +626,10 @@ static Status search_all(Joint *joint) {
         status = find_pairs(joint);
     if (!status && !price_plans(joint))
         status = no_memory(joint->diag);
-    search->candidates = joint->found.items;
-    search->count = joint->found.count;
+    if (!status && !collect(joint))
+        status = no_memory(joint->diag);
+    search->candidates = joint->found[0].items;
+    search->count = joint->found[0].count;
     if (search->count > 0) {
         search->least = search->candidates[0];
         for (size_t i = 1; i < search->count; i++)
@@ -607,7 +643,10 @@ Status joint_search(PlanSearch *search, const PlanTask *task, PriceTable *table,
     search->is_graph = true;
     Joint joint = {
         .graph = search->graph, .search = search, .task = task, .table = table, .diag = diag};
+    joint.levels = search->options.fewer_copies ? MOST_LEVELS : 1;
     Status status = search_all(&joint);
+    for (uint32_t level = 1; level < MOST_LEVELS; level++)
+        vec_free(&joint.found[level]);
     sketch_free(&joint.sketch);
     mem_free(joint.product);
     mem_free(joint.choices);

@@ -7,6 +7,8 @@
  * right is then proved by following what every place holds through all steps. */
 #include "plan/loop.h"
 
+#include "plan/search.h"
+
 #include <string.h>
 
 typedef struct Finder {
@@ -42,19 +44,8 @@ static bool is_alike_value(const Finder *finder, uint32_t a, uint32_t b) {
            is_alike_value(finder, x->inside_of, y->inside_of);
 }
 
-static bool is_same_operand(const OperandChoice *a, const OperandChoice *b) {
-    return a->copies == b->copies && a->early == b->early && a->fast == b->fast &&
-           a->half == b->half;
-}
-
 static bool is_same_choice(const GemmChoice *a, const GemmChoice *b) {
-    if (!a || !b)
-        return a == b;
-    return a->rows == b->rows && a->columns == b->columns && a->inner == b->inner &&
-           a->swapped == b->swapped && a->weights == b->weights && a->rows_fast == b->rows_fast &&
-           a->owner_rows == b->owner_rows && a->owner_columns == b->owner_columns &&
-           a->wide_sum == b->wide_sum && is_same_operand(&a->operands[0], &b->operands[0]) &&
-           is_same_operand(&a->operands[1], &b->operands[1]);
+    return a && b ? plan_choice_equal(a, b) : a == b;
 }
 
 static bool is_alike(const Finder *finder, uint32_t a, uint32_t b) {
