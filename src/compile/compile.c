@@ -119,7 +119,7 @@ static Status take_cut(Compiler *compiler, Graph *cut, uint32_t blocks) {
 }
 
 /* Blocks that are tried, fewest first: each wants phases, and rows, of its own. */
-static const uint32_t tried_blocks[] = {4, 8, 16};
+static const uint32_t tried_blocks[] = {8, 16};
 enum { TRIED_PLANS = 4 }; /* of each number */
 
 /* Nothing fits that has all hidden columns at once: looks for a plan that computes them in blocks;
