@@ -76,8 +76,8 @@ typedef struct CompileResult {
 
 /* Compiles. parameters[value]: codes of every graph parameter in logical row-major order; other
  * entries are NULL. The package carries the notes "graph", "plan" and
- * "explanation". If nothing fits otherwise, the graph is cut by graph_cut_hidden; then the notes are
- * of that graph, and the note "hidden blocks" has the number that was asked for.
+ * "explanation". If nothing fits otherwise, the graph is cut by graph_cut_hidden; then the notes
+ * are of that graph, and the note "hidden blocks" has the number that was asked for.
  *
  * Errors: those of the passes; ERR_COMPILE_PROVED or ERR_COMPILE_NOT_FOUND when nothing fits, with
  * tile, memory class, bytes over, and as fix the smallest number of tiles that fits, tried.
