@@ -24,8 +24,9 @@ typedef struct TwBenchReport {
     double max_abs_error, rel_rms_error;
     /* bit_exact, and rel_rms_error at most TW_BENCH_MAX_RMS for each cast in the graph: where the
      * reference's unrounded value lies on the other side of a border between codes, it is a whole
-     * code off, and later casts multiply such errors. */
+     * code off, and later casts multiply such errors. rms_limit is that bound. */
     bool pass;
+    double rms_limit;
 } TwBenchReport;
 
 /* F16 accumulation over a few thousand inner elements stays well below this; a wrong formula or

@@ -251,8 +251,8 @@ static TwStatus check_bench(const Bench *bench) {
     const Graph *whole = bench->graph->graph;
     for (size_t op = 0; op < whole->ops.count; op++)
         casts += whole->ops.items[op].kind == GRAPH_CAST;
-    report->pass =
-        report->bit_exact && report->rel_rms_error <= TW_BENCH_MAX_RMS * MAX_OF(casts, 1u);
+    report->rms_limit = TW_BENCH_MAX_RMS * MAX_OF(casts, 1u);
+    report->pass = report->bit_exact && report->rel_rms_error <= report->rms_limit;
     close_checked(bench, &checked);
     return (TwStatus)status;
 }

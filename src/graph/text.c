@@ -731,8 +731,11 @@ static Status parse_in_body(Parser *parser, const char *start, const char *word)
             return parse_argument(parser, (GraphArgumentKind)kind, start);
     if (strcmp(word, "yield") == 0)
         return parse_yield(parser, start);
-    return unknown_word(parser, start, word, "statement of a body", statements,
-                        COUNT_OF(statements));
+    Status status =
+        unknown_word(parser, start, word, "statement of a body", statements, COUNT_OF(statements));
+    if (strcmp(word, "output") == 0 || strcmp(word, "input") == 0 || strcmp(word, "parameter") == 0)
+        diag_fix(parser->diag, "end the repeat with '}' before it");
+    return status;
 }
 
 static Status parse_line(Parser *parser) {
