@@ -230,7 +230,8 @@ static const struct {
     {"input %x \"x\" : f16[4]\n%y = repeat 3 {\ninput %z \"z\" : f16[4]",
      "error TW0704 at g:3:1: unknown statement of a body 'input'\n"
      "  note: input %z \"z\" : f16[4]\n"
-     "  note: ^\n"},
+     "  note: ^\n"
+     "  fix: end the repeat with '}' before it\n"},
     {"input %x \"x\" : f16[4]\n%y = repeat 3 {\ncarried %h = %x : f16[4]\nyield %h, %h",
      "error TW0710 at g:4:1: 1 carried arguments need as many yielded values; these are 2\n"
      "  note: yield %h, %h\n"
